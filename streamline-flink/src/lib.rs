@@ -1,0 +1,1 @@
+//! Clients for Apache Flink clusters, real and simulated: the FlinkClient trait.

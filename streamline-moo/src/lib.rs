@@ -1,0 +1,1 @@
+//! Fast, deterministic, parallel NSGA-II for mixed variables, with its building blocks.
