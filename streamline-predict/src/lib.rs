@@ -1,1 +1,9 @@
-//! Workload forecasts for the Streamline tuner: the WorkloadPredictor trait, a Burn Transformer and classical forecasters.
+//! Workload forecasts for the Streamline tuner.
+
+mod error;
+mod forecast;
+mod predictor;
+
+pub use error::PredictError;
+pub use forecast::Forecast;
+pub use predictor::WorkloadPredictor;

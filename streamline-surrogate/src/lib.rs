@@ -1,1 +1,7 @@
-//! Performance estimates for the Streamline tuner: the PerformanceSurrogate trait, a Burn MLP and capacity curves.
+//! Performance estimates for the Streamline tuner.
+
+mod error;
+mod surrogate;
+
+pub use error::SurrogateError;
+pub use surrogate::{PerformanceSurrogate, Prediction, Query, Sample};

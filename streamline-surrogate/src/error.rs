@@ -1,0 +1,98 @@
+use std::path::PathBuf;
+
+/// Why a surrogate could not be trained, asked, saved or loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SurrogateError {
+    /// The output buffer does not fit the batch.
+    #[error("{queries} queries, but room for {out} predictions")]
+    WrongLength {
+        /// Queries in the batch.
+        queries: usize,
+        /// Slots of the output.
+        out: usize,
+    },
+    /// A query, or the query of a sample, holds a number that makes no sense.
+    #[error("query {index}: {field} is {value}, expected {expected}")]
+    InvalidQuery {
+        /// Index within the batch.
+        index: usize,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range, in words.
+        expected: &'static str,
+    },
+    /// A sample was measured as something that makes no sense.
+    #[error("sample {index}: {field} is {value}, expected a finite number of at least 0")]
+    InvalidSample {
+        /// Index among the samples.
+        index: usize,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// There are too few samples to learn from.
+    #[error(
+        "{given} samples with {configurations} distinct configurations, but {needed} configurations are needed"
+    )]
+    TooFewSamples {
+        /// Samples that were given.
+        given: usize,
+        /// Distinct configurations among them.
+        configurations: usize,
+        /// Distinct configurations that are needed.
+        needed: usize,
+    },
+    /// A setting is outside its range.
+    #[error("{name} is {value}, expected {expected}")]
+    InvalidOption {
+        /// Path of the setting.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range, in words.
+        expected: &'static str,
+    },
+    /// Training went astray: the loss was no longer finite.
+    #[error("the training loss was not finite in epoch {epoch}")]
+    Diverged {
+        /// The epoch, from 1.
+        epoch: usize,
+    },
+    /// A curve could not be fitted.
+    #[error("the least-squares problem could not be solved")]
+    Unsolvable,
+    /// A model file could not be read or written.
+    #[error("model file {}: i/o failed", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A model file is not what it should be.
+    #[error("model file {}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the place.
+        reason: String,
+    },
+}
+
+impl SurrogateError {
+    /// Refuses an output buffer that does not fit its batch.
+    ///
+    /// # Errors
+    /// [`SurrogateError::WrongLength`] if the lengths differ.
+    pub fn check_lengths(queries: usize, out: usize) -> Result<(), Self> {
+        if queries == out {
+            Ok(())
+        } else {
+            Err(Self::WrongLength { queries, out })
+        }
+    }
+}
