@@ -1,1 +1,7 @@
-//! Clients for Apache Flink clusters, real and simulated: the FlinkClient trait.
+//! Flink clusters, real and simulated.
+
+mod client;
+mod error;
+
+pub use client::{Applied, Capabilities, Change, FlinkClient, Scope};
+pub use error::FlinkError;

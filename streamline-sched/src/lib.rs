@@ -1,1 +1,7 @@
-//! Bin packing of Apache Flink operator instances onto TaskManagers: the Scheduler trait and its implementations.
+//! Placement of operator instances on TaskManagers.
+
+mod error;
+mod scheduler;
+
+pub use error::ScheduleError;
+pub use scheduler::{Demand, Request, Resource, Schedule, Scheduler, Unplaced, Usage};

@@ -1,0 +1,44 @@
+use streamline_core::CoreError;
+
+/// Why nothing could be placed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// There is something to place, but no task slot.
+    #[error("{instances} instances to place, but the {task_managers} TaskManagers have no task slot")]
+    NoSlots {
+        /// Instances to place.
+        instances: usize,
+        /// TaskManagers of the cluster.
+        task_managers: usize,
+    },
+    /// A demand is NaN, infinite or negative.
+    #[error("demand {index} wants {value} cpu cores, expected a finite number of at least 0")]
+    InvalidDemand {
+        /// Index of the demand.
+        index: usize,
+        /// The cores that it wants.
+        value: f64,
+    },
+    /// A setting is outside its range.
+    #[error("{name} is {value}, expected {expected}")]
+    InvalidOption {
+        /// Path of the setting.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range, in words.
+        expected: &'static str,
+    },
+    /// The instances or the current placement were refused.
+    #[error("the instances were refused")]
+    Instances(#[from] CoreError),
+    /// The current placement names a TaskManager that the cluster does not have.
+    #[error("the current placement names TaskManager {task_manager}, but the cluster has {task_managers}")]
+    UnknownTaskManager {
+        /// The index it names.
+        task_manager: usize,
+        /// TaskManagers of the cluster.
+        task_managers: usize,
+    },
+}
