@@ -25,7 +25,7 @@ pub enum SurrogateError {
         expected: &'static str,
     },
     /// A sample was measured as something that makes no sense.
-    #[error("sample {index}: {field} is {value}, expected a finite number of at least 0")]
+    #[error("sample {index}: {field} is {value}, expected 0 to 1e12")]
     InvalidSample {
         /// Index among the samples.
         index: usize,
@@ -34,6 +34,21 @@ pub enum SurrogateError {
         /// Its value.
         value: f64,
     },
+    /// A point of a capacity curve makes no sense.
+    #[error("point {index}: {field} is {value}, expected {expected}")]
+    InvalidPoint {
+        /// Index among the points.
+        index: usize,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range, in words.
+        expected: &'static str,
+    },
+    /// A capacity curve needs at least one point.
+    #[error("a capacity curve needs at least one point")]
+    NoPoints,
     /// There are too few samples to learn from.
     #[error(
         "{given} samples with {configurations} distinct configurations, but {needed} configurations are needed"

@@ -27,6 +27,82 @@ pub struct Query {
     pub colocation_load: f64,
 }
 
+/// The largest rate, in records per second, and the largest record, in bytes, that make sense.
+pub(crate) const HUGE: f64 = 1e12;
+/// The largest selectivity and co-location load that make sense.
+const LARGE: f64 = 1e6;
+/// The smallest unit rate and record size that make sense.
+const TINY: f64 = 1e-6;
+/// The largest parallelism that Flink knows.
+pub(crate) const MAX_PARALLELISM: u32 = 32_768;
+
+impl Query {
+    /// Checks every number: finite, and within what a Flink job can have.
+    ///
+    /// `index` is what the error calls the query: its place within the batch.
+    ///
+    /// # Errors
+    /// [`SurrogateError::InvalidQuery`] naming the first field that makes no sense.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use streamline_core::OperatorKind;
+    /// use streamline_surrogate::Query;
+    ///
+    /// let mut query = Query {
+    ///     kind: OperatorKind::Map,
+    ///     unit_rate: 50_000.0,
+    ///     parallelism: 4,
+    ///     segment_bytes: 32 << 10,
+    ///     buffer_timeout_ms: 100,
+    ///     input_rate: 120_000.0,
+    ///     selectivity: 1.0,
+    ///     record_bytes: 100.0,
+    ///     colocation_load: 0.8,
+    /// };
+    /// query.check(0)?;
+    /// query.input_rate = f64::NAN;
+    /// assert_eq!(
+    ///     query.check(7).unwrap_err().to_string(),
+    ///     "query 7: input_rate is NaN, expected 0 to 1e12 records per second"
+    /// );
+    /// # Ok::<(), streamline_surrogate::SurrogateError>(())
+    /// ```
+    pub fn check(&self, index: usize) -> Result<(), SurrogateError> {
+        let refuse = |field, value, expected| {
+            Err(SurrogateError::InvalidQuery {
+                index,
+                field,
+                value,
+                expected,
+            })
+        };
+        if !(TINY..=HUGE).contains(&self.unit_rate) {
+            return refuse("unit_rate", self.unit_rate, "1e-6 to 1e12 records per second");
+        }
+        if !(1..=MAX_PARALLELISM).contains(&self.parallelism) {
+            return refuse("parallelism", f64::from(self.parallelism), "1 to 32768");
+        }
+        if self.segment_bytes == 0 {
+            return refuse("segment_bytes", 0.0, "at least 1");
+        }
+        if !(0.0..=HUGE).contains(&self.input_rate) {
+            return refuse("input_rate", self.input_rate, "0 to 1e12 records per second");
+        }
+        if !(0.0..=LARGE).contains(&self.selectivity) {
+            return refuse("selectivity", self.selectivity, "0 to 1e6");
+        }
+        if !(TINY..=HUGE).contains(&self.record_bytes) {
+            return refuse("record_bytes", self.record_bytes, "1e-6 to 1e12");
+        }
+        if !(0.0..=LARGE).contains(&self.colocation_load) {
+            return refuse("colocation_load", self.colocation_load, "0 to 1e6");
+        }
+        Ok(())
+    }
+}
+
 /// A query with what was measured: what a surrogate learns from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -34,6 +110,29 @@ pub struct Sample {
     pub query: Query,
     /// How it performed.
     pub measured: OperatorEstimate,
+}
+
+impl Sample {
+    /// Checks the query, and that what was measured is finite and not negative.
+    ///
+    /// `index` is what the error calls the sample.
+    ///
+    /// # Errors
+    /// [`SurrogateError::InvalidQuery`] or [`SurrogateError::InvalidSample`] naming the first field that makes no
+    /// sense.
+    pub fn check(&self, index: usize) -> Result<(), SurrogateError> {
+        self.query.check(index)?;
+        for (field, value) in [
+            ("throughput", self.measured.throughput),
+            ("latency_ms", self.measured.latency_ms),
+            ("cpu_cores", self.measured.cpu_cores),
+        ] {
+            if !(0.0..=HUGE).contains(&value) {
+                return Err(SurrogateError::InvalidSample { index, field, value });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One answer.
