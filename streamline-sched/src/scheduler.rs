@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use streamline_core::{Cluster, Instance, Placement};
 
@@ -31,6 +33,8 @@ pub struct Request<'a> {
     pub cluster: &'a Cluster,
     /// Where instances run now. Those that are not in `demands` are going away.
     pub current: Option<&'a Placement>,
+    /// The share of each TaskManager's cpu, memory and network memory that stays free, at least 0 and below 1.
+    pub headroom: f64,
 }
 
 impl<'a> Request<'a> {
@@ -41,6 +45,7 @@ impl<'a> Request<'a> {
             demands,
             cluster,
             current: None,
+            headroom: 0.0,
         }
     }
 
@@ -48,6 +53,13 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_current(mut self, current: &'a Placement) -> Self {
         self.current = Some(current);
+        self
+    }
+
+    /// Keeps a share of each TaskManager's cpu, memory and network memory free.
+    #[must_use]
+    pub fn with_headroom(mut self, share: f64) -> Self {
+        self.headroom = share;
         self
     }
 }
@@ -65,6 +77,17 @@ pub enum Resource {
     Network,
     /// Task slots.
     Slots,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Network => "network memory",
+            Self::Slots => "slots",
+        })
+    }
 }
 
 /// What the instances on one TaskManager need together.
@@ -90,7 +113,7 @@ pub struct Unplaced {
 }
 
 /// What a scheduler answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Schedule {
     /// Where each instance goes. No TaskManager is given more than it has.
@@ -101,6 +124,12 @@ pub struct Schedule {
     pub unplaced: Vec<Unplaced>,
     /// How many instances run elsewhere than they did.
     pub moved: usize,
+    /// All instances in the order in which they were packed: decreasing cpu, if the scheduler has no better one.
+    #[serde(default)]
+    pub order: Vec<Instance>,
+    /// What the instances that found no room need together.
+    #[serde(default)]
+    pub missing: Usage,
 }
 
 impl Schedule {

@@ -1,0 +1,186 @@
+use serde::{Deserialize, Serialize};
+
+use crate::model::{DIMENSIONS, Model, State};
+use crate::{Request, Schedule, ScheduleError, Scheduler};
+
+/// Puts each instance, in decreasing cpu, on the first TaskManager with room.
+///
+/// Instances stay where they run now if they still fit there. Ties in cpu go by memory, network memory, then instance;
+/// TaskManagers are tried in the order of the cluster. Uses at most 11/9 of the fewest TaskManagers (plus 6/9) if they
+/// are equal and only one resource is scarce (Dósa, *The tight bound of first fit decreasing*, 2007).
+///
+/// # Examples
+///
+/// ```
+/// use streamline_core::{Cluster, Instance};
+/// use streamline_sched::{Demand, FirstFitDecreasing, Request, Scheduler};
+///
+/// let demand = |subtask, cpu_cores| Demand {
+///     instance: Instance { job: 0, operator: 0, subtask },
+///     cpu_cores,
+///     memory_bytes: 1 << 30,
+///     network_bytes: 1 << 20,
+///     sharing_group: 0,
+///     state_bytes: 0,
+/// };
+/// let cluster = Cluster::uniform(2, 4.0, 8 << 30, 4)?;
+/// let demands = [demand(0, 1.0), demand(1, 3.5), demand(2, 2.5)];
+/// let schedule = FirstFitDecreasing.schedule(&Request::new(&demands, &cluster))?;
+/// assert!(schedule.is_complete());
+/// assert_eq!(schedule.placement.on(1).map(|instance| instance.subtask).collect::<Vec<_>>(), [0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FirstFitDecreasing;
+
+impl Scheduler for FirstFitDecreasing {
+    fn name(&self) -> &str {
+        "first-fit decreasing"
+    }
+
+    fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
+        let model = Model::new(request)?;
+        let mut state = State::new(&model);
+        state.keep_current();
+        for &item in &model.decreasing {
+            if state.place[item].is_none()
+                && let Some(manager) = (0..state.bins.len()).find(|&manager| state.fits(item, manager))
+            {
+                state.add(item, manager);
+            }
+        }
+        model.finish(&state)
+    }
+}
+
+/// How [`BestFitDecreasing`] tells which TaskManager fits best, with all resources as shares of what it has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FitRule {
+    /// The one where least remains: the smallest Euclidean length of what stays free.
+    #[default]
+    Norm,
+    /// The one whose free resources point the same way as the demand: the largest cosine between the two.
+    DotProduct,
+}
+
+/// Puts each instance, in decreasing cpu, on the TaskManager that it fits best.
+///
+/// Instances stay where they run now if they still fit there. TaskManagers that already run something come before empty
+/// ones, and of these the one with the least price for its share of the whole demand. The two rules are the item-centric
+/// forms of the heuristics of Panigrahy, Talwar, Uyeda and Wieder, *Heuristics for vector bin packing* (2011).
+///
+/// # Examples
+///
+/// ```
+/// use streamline_core::{Cluster, Instance};
+/// use streamline_sched::{BestFitDecreasing, Demand, FitRule, Request, Scheduler};
+///
+/// let demand = |subtask, cpu_cores| Demand {
+///     instance: Instance { job: 0, operator: 0, subtask },
+///     cpu_cores,
+///     memory_bytes: 1 << 30,
+///     network_bytes: 1 << 20,
+///     sharing_group: 0,
+///     state_bytes: 0,
+/// };
+/// let cluster = Cluster::uniform(3, 4.0, 8 << 30, 4)?;
+/// let demands = [demand(0, 1.0), demand(1, 2.5), demand(2, 3.0)];
+/// let schedule = BestFitDecreasing::new(FitRule::Norm).schedule(&Request::new(&demands, &cluster))?;
+/// assert_eq!(schedule.task_managers_used(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BestFitDecreasing {
+    rule: FitRule,
+}
+
+impl BestFitDecreasing {
+    /// A scheduler that follows the rule.
+    #[must_use]
+    pub fn new(rule: FitRule) -> Self {
+        Self { rule }
+    }
+}
+
+impl Scheduler for BestFitDecreasing {
+    fn name(&self) -> &str {
+        match self.rule {
+            FitRule::Norm => "best-fit decreasing",
+            FitRule::DotProduct => "dot-product decreasing",
+        }
+    }
+
+    fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
+        let model = Model::new(request)?;
+        let mut state = State::new(&model);
+        state.keep_current();
+        let empty = cheapest_first(&model);
+        for &item in &model.decreasing {
+            if state.place[item].is_some() {
+                continue;
+            }
+            let mut best: Option<(f64, usize)> = None;
+            for manager in 0..state.bins.len() {
+                if state.bins[manager].instances == 0 || !state.fits(item, manager) {
+                    continue;
+                }
+                let score = score(self.rule, &state, item, manager);
+                if best.is_none_or(|(least, _)| score < least) {
+                    best = Some((score, manager));
+                }
+            }
+            let opened = || {
+                let mut empty = empty.iter().copied();
+                empty.find(|&manager| state.bins[manager].instances == 0 && state.fits(item, manager))
+            };
+            if let Some(manager) = best.map(|(_, manager)| manager).or_else(opened) {
+                state.add(item, manager);
+            }
+        }
+        model.finish(&state)
+    }
+}
+
+/// TaskManagers by what they cost for the share of the whole demand that they can take, cheapest first.
+fn cheapest_first(model: &Model<'_>) -> Vec<usize> {
+    let mut total = [0.0; DIMENSIONS];
+    for item in &model.items {
+        for d in 0..DIMENSIONS {
+            total[d] += item.size[d] as f64;
+        }
+    }
+    let cost: Vec<f64> = (0..model.task_managers.len())
+        .map(|manager| {
+            let shares = (0..DIMENSIONS)
+                .filter(|&d| total[d] > 0.0)
+                .map(|d| model.capacity[manager][d] as f64 / total[d]);
+            let share = shares.fold(f64::INFINITY, f64::min);
+            model.task_managers[manager].price / share.max(f64::MIN_POSITIVE)
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..cost.len()).collect();
+    order.sort_by(|&a, &b| cost[a].total_cmp(&cost[b]).then(a.cmp(&b)));
+    order
+}
+
+/// Smaller is better.
+fn score(rule: FitRule, state: &State<'_, '_>, item: usize, manager: usize) -> f64 {
+    let (capacity, used) = (&state.model.capacity[manager], &state.bins[manager].used);
+    let size = &state.model.items[item].size;
+    let (mut rest, mut dot, mut free_length, mut size_length) = (0.0, 0.0, 0.0, 0.0);
+    for d in 0..DIMENSIONS {
+        let whole = (capacity[d] as f64).max(1.0);
+        let free = capacity[d].saturating_sub(used[d]) as f64 / whole;
+        let size = size[d] as f64 / whole;
+        rest += (free - size) * (free - size);
+        dot += free * size;
+        free_length += free * free;
+        size_length += size * size;
+    }
+    match rule {
+        FitRule::Norm => rest,
+        FitRule::DotProduct => -dot / (free_length * size_length).sqrt().max(f64::MIN_POSITIVE),
+    }
+}
