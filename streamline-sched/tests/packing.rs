@@ -264,7 +264,7 @@ prop_compose! {
     fn cluster()(list in proptest::collection::vec((0.0..6.0f64, 0..4u64 << 30, 0..4u32), 1..6)) -> Cluster {
         let managers = list.into_iter().enumerate();
         let managers = managers.map(|(n, (cores, memory, slots))| TaskManager::new(format!("tm-{n}"), cores, memory, slots + 1));
-        Cluster::new(managers.collect()).unwrap()
+        Cluster::new(managers.collect()).expect("ids are unique and cores finite")
     }
 }
 
