@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::CoreError;
@@ -28,6 +30,9 @@ pub struct TaskManager {
     pub slots: u32,
     /// What an hour of it costs, in any one currency.
     pub price: f64,
+    /// What distinguishes it besides its size, by key: `rack`, `zone`, `disk`, … Empty by default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 impl TaskManager {
@@ -41,6 +46,7 @@ impl TaskManager {
             network_bytes: 64 << 20,
             slots,
             price: cpu_cores,
+            labels: BTreeMap::new(),
         }
     }
 
@@ -55,6 +61,22 @@ impl TaskManager {
     #[must_use]
     pub fn with_price(mut self, price: f64) -> Self {
         self.price = price;
+        self
+    }
+
+    /// Sets a label, such as `rack` or `zone`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use streamline_core::TaskManager;
+    ///
+    /// let manager = TaskManager::new("tm-1", 4.0, 8 << 30, 8).with_label("zone", "b");
+    /// assert_eq!(manager.labels["zone"], "b");
+    /// ```
+    #[must_use]
+    pub fn with_label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(key.into(), value.into());
         self
     }
 }
