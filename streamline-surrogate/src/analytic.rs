@@ -15,6 +15,9 @@ pub struct AnalyticOptions {
     /// `(c_a² + c_s²) / 2`, the mean squared coefficient of variation of the times between arrivals and of service.
     /// 1 (the default) is Poisson arrivals and exponential service, 0 a clockwork.
     pub variability: f64,
+    /// Share of the buffers before an operator that are full when it is saturated. Default 1, as Flink without buffer
+    /// debloating.
+    pub full_buffers: f64,
     /// The most milliseconds that are ever answered. Default 60,000.
     pub max_latency_ms: f64,
     /// CPU cores that a core's worth of busy time takes. Default 1.
@@ -32,6 +35,7 @@ impl Default for AnalyticOptions {
             scalability: Scalability::default(),
             base_latency_ms: 1.0,
             variability: 1.0,
+            full_buffers: 1.0,
             max_latency_ms: 60_000.0,
             cpu_per_busy_core: 1.0,
             idle_cores: 0.005,
@@ -54,6 +58,7 @@ impl AnalyticOptions {
         for (name, value, largest, expected) in [
             ("base_latency_ms", self.base_latency_ms, 1e9, "0 to 1e9"),
             ("variability", self.variability, 1e3, "0 to 1000"),
+            ("full_buffers", self.full_buffers, 1e3, "0 to 1000"),
             ("max_latency_ms", self.max_latency_ms, 1e9, "0 to 1e9"),
             ("cpu_per_busy_core", self.cpu_per_busy_core, 1e3, "0 to 1000"),
             ("idle_cores", self.idle_cores, 1e3, "0 to 1000"),
@@ -105,7 +110,7 @@ impl AnalyticOptions {
 ///     `ρ = λ / X`. Records arrive by the buffer, `B` at a time, so a record spends
 ///     `τ (B + 1)/2 · (1 + v·ρ/(1 − ρ))`: the batch-arrival queue M^B/M/1, with Kingman's variability `v`.
 ///   - Buffers bound the queue: at most `2p + 8` of them wait on either side of an input gate, so at and above
-///     saturation a record waits for so many buffers to be worked off.
+///     saturation a record waits for so many buffers (or a share of them) to be worked off.
 ///   - A buffer of `S` bytes on one of `p²` channels fills in `S·p² / (bytes per second)`, at most the buffer timeout;
 ///     a record waits for half of that. Operators that send nothing do not wait.
 ///
@@ -189,7 +194,8 @@ impl Analytic {
     ///
     /// From the samples that were saturated (throughput below 95 % of the input) it fits the scalability law, of all
     /// operators together and then of each kind, drawn towards the former; from all of them the cpu per busy core (a
-    /// median), the base latency (least absolute error of the logarithm) and the uncertainties (root mean square of
+    /// median), the base latency and the share of full buffers (least absolute error of the logarithm of the latency) and
+    /// the uncertainties (root mean square of
     /// the logarithm's error, which is about the relative one). What the samples do not show stays as in `options`.
     ///
     /// # Errors
@@ -228,7 +234,7 @@ impl Analytic {
         }
         model.fit_scalability(samples);
         model.fit_cpu(samples);
-        model.fit_base_latency(samples);
+        model.fit_latency(samples);
         model.fit_uncertainty(samples);
         Ok(model)
     }
@@ -285,7 +291,7 @@ impl Analytic {
         let own_ms = service_ms * 0.5 * (batch + 1.0);
         let below_one = utilisation.min(0.999_999);
         let queue_ms = own_ms * options.variability * below_one / (1.0 - below_one);
-        let full_ms = service_ms * 2.0 * (2.0 * p + 8.0) * records_per_buffer;
+        let full_ms = options.full_buffers * service_ms * 2.0 * (2.0 * p + 8.0) * records_per_buffer;
         let queue_ms = if utilisation < 1.0 {
             queue_ms.min(full_ms)
         } else {
@@ -354,33 +360,47 @@ impl Analytic {
         }
     }
 
-    fn fit_base_latency(&mut self, samples: &[Sample]) {
-        const STEPS: i32 = 80;
+    /// Alternates between the base latency and the share of full buffers, each on a logarithmic grid.
+    fn fit_latency(&mut self, samples: &[Sample]) {
+        const ROUNDS: usize = 2;
         if samples.is_empty() {
             return;
         }
-        let given = self.options.base_latency_ms;
-        let error = |model: &Self| {
-            let sum: f64 = samples
+        for _ in 0..ROUNDS {
+            // 0.01 ms to 100 s.
+            self.fit_constant(samples, |options| &mut options.base_latency_ms, (-2.0, 5.0));
+            self.fit_constant(samples, |options| &mut options.full_buffers, (-4.0, 1.0));
+        }
+    }
+
+    /// Sets a constant to the power of ten within `exponents` that has the least absolute error of the logarithm of the
+    /// latency, unless what it is now is better.
+    fn fit_constant(
+        &mut self,
+        samples: &[Sample],
+        constant: fn(&mut AnalyticOptions) -> &mut f64,
+        (from, to): (f64, f64),
+    ) {
+        const STEPS: i32 = 60;
+        let error = |model: &Self| -> f64 {
+            samples
                 .iter()
                 .map(|sample| {
                     let expected = model.work_out(&sample.query).estimate.latency_ms;
                     log_ratio(sample.measured.latency_ms, expected, LATENCY_FLOOR_MS).abs()
                 })
-                .sum();
-            sum
+                .sum()
         };
-        let mut best = (error(self), given);
+        let mut best = (error(self), *constant(&mut self.options));
         for step in 0..=STEPS {
-            // 0.01 ms to 100 s in steps of 22 %.
-            let candidate = 10f64.powf(-2.0 + 7.0 * f64::from(step) / f64::from(STEPS));
-            self.options.base_latency_ms = candidate;
+            let candidate = 10f64.powf(from + (to - from) * f64::from(step) / f64::from(STEPS));
+            *constant(&mut self.options) = candidate;
             let error = error(self);
             if error < best.0 {
                 best = (error, candidate);
             }
         }
-        self.options.base_latency_ms = best.1;
+        *constant(&mut self.options) = best.1;
     }
 
     fn fit_uncertainty(&mut self, samples: &[Sample]) {

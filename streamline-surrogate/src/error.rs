@@ -77,6 +77,14 @@ pub enum SurrogateError {
         /// The epoch, from 1.
         epoch: usize,
     },
+    /// The layers of a network do not make one.
+    #[error("layer {layer}: {reason}")]
+    InvalidNetwork {
+        /// Index of the layer.
+        layer: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A curve could not be fitted.
     #[error("the least-squares problem could not be solved")]
     Unsolvable,

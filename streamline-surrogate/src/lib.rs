@@ -1,4 +1,4 @@
-//! Performance estimates for the Streamline tuner.
+#![doc = include_str!("../README.md")]
 
 mod surrogate;
 
@@ -8,6 +8,10 @@ mod scalability;
 mod capacity;
 mod chebyshev;
 
+#[cfg(feature = "burn")]
+mod mlp;
+mod score;
+
 mod error;
 #[cfg(test)]
 mod synthetic;
@@ -15,5 +19,8 @@ mod synthetic;
 pub use analytic::{Analytic, AnalyticOptions};
 pub use capacity::{CapacityCurve, CapacityOptions, CapacityPoint, CurveForm};
 pub use error::SurrogateError;
+#[cfg(feature = "burn")]
+pub use mlp::{Backend, DenseLayer, DenseNetwork, Mlp, MlpOptions, Progress, TrainingReport};
 pub use scalability::Scalability;
+pub use score::{Score, Scores};
 pub use surrogate::{PerformanceSurrogate, Prediction, Query, Sample};

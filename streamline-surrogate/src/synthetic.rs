@@ -1,9 +1,11 @@
 //! Queries and samples for tests.
 
 use proptest::prelude::*;
-use streamline_core::OperatorKind;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use streamline_core::{OperatorEstimate, OperatorKind};
 
-use crate::Query;
+use crate::{Query, Sample, Scalability};
 
 /// An ordinary query.
 pub(crate) fn query() -> Query {
@@ -58,4 +60,74 @@ pub(crate) fn any_query() -> impl Strategy<Value = Query> {
                 colocation_load,
             },
         )
+}
+
+/// Samples of a made-up cluster that departs from the analytic model: it scales worse, joins and windows are dearer at
+/// high rates, more parallelism costs latency, and everything is noisy.
+pub(crate) fn world(count: usize, seed: u64) -> Vec<Sample> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut samples = Vec::with_capacity(count);
+    let operators: Vec<(OperatorKind, f64, f64, f64)> = OperatorKind::ALL[..6]
+        .iter()
+        .map(|&kind| {
+            (
+                kind,
+                10f64.powf(rng.random_range(3.0..5.0)),
+                10f64.powf(rng.random_range(-1.5..0.3)),
+                10f64.powf(rng.random_range(1.5..3.0)),
+            )
+        })
+        .collect();
+    for _ in 0..count {
+        let (kind, unit_rate, selectivity, record_bytes) = operators[rng.random_range(0..operators.len())];
+        let parallelism: u32 = rng.random_range(1..=24);
+        let p = f64::from(parallelism);
+        let query = Query {
+            kind,
+            unit_rate,
+            parallelism,
+            segment_bytes: 1024 << rng.random_range(2..7),
+            buffer_timeout_ms: [10, 50, 100][rng.random_range(0..3)],
+            input_rate: unit_rate * p * rng.random_range(0.02..1.2),
+            selectivity,
+            record_bytes,
+            colocation_load: rng.random_range(0.2..1.6),
+        };
+        let mut noise = |share: f64| 1.0 + share * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
+        samples.push(Sample {
+            query,
+            measured: truth(&query, [noise(0.04), noise(0.15), noise(0.05)]),
+        });
+    }
+    samples
+}
+
+/// How the made-up cluster performs, before noise.
+pub(crate) fn truth(query: &Query, noise: [f64; 3]) -> OperatorEstimate {
+    let p = f64::from(query.parallelism);
+    let heavy = matches!(query.kind, OperatorKind::Window | OperatorKind::Aggregate);
+    let law = Scalability {
+        contention: if heavy { 0.08 } else { 0.03 },
+        coherency: 0.0005,
+    };
+    let shared = 1.0 + 0.8 * (query.colocation_load - 0.8).max(0.0);
+    let segment = f64::from(query.segment_bytes) / 32_768.0;
+    let capacity = query.unit_rate * law.speedup(query.parallelism) / shared * segment.powf(0.05);
+    let throughput = (query.input_rate * noise[0].min(1.0))
+        .min(capacity * noise[0])
+        .min(query.input_rate);
+    let load = query.input_rate / capacity;
+    let timeout = f64::from(query.buffer_timeout_ms);
+    let queueing = if load < 1.0 {
+        load * load / (1.02 - load)
+    } else {
+        50.0 + 20.0 * load.min(3.0)
+    };
+    OperatorEstimate {
+        throughput,
+        latency_ms: noise[1]
+            * (4.0 + 1.5 * p.powf(0.8) + 8.0 * queueing + 0.4 * timeout * (segment / 2.0).min(1.0).powf(0.4)),
+        cpu_cores: noise[2]
+            * (0.02 * p + throughput / query.unit_rate * (if heavy { 1.6 } else { 1.1 }) * shared.sqrt()),
+    }
 }
