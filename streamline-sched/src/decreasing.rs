@@ -1,6 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use crate::model::{DIMENSIONS, Model, State};
+use crate::construct::construct;
+use crate::finish::finish;
+use crate::load::DIMENSIONS;
+use crate::model::Model;
+use crate::state::State;
 use crate::{Request, Schedule, ScheduleError, Scheduler};
 
 /// Puts each instance, in decreasing cpu, on the first TaskManager with room.
@@ -40,16 +44,7 @@ impl Scheduler for FirstFitDecreasing {
 
     fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
         let model = Model::new(request)?;
-        let mut state = State::new(&model);
-        state.keep_current();
-        for &item in &model.decreasing {
-            if state.place[item].is_none()
-                && let Some(manager) = (0..state.bins.len()).find(|&manager| state.fits(item, manager))
-            {
-                state.add(item, manager);
-            }
-        }
-        model.finish(&state)
+        finish(&construct(&model, first_fit))
     }
 }
 
@@ -114,60 +109,37 @@ impl Scheduler for BestFitDecreasing {
 
     fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
         let model = Model::new(request)?;
-        let mut state = State::new(&model);
-        state.keep_current();
-        let empty = cheapest_first(&model);
-        for &item in &model.decreasing {
-            if state.place[item].is_some() {
-                continue;
-            }
-            let mut best: Option<(f64, usize)> = None;
-            for manager in 0..state.bins.len() {
-                if state.bins[manager].instances == 0 || !state.fits(item, manager) {
-                    continue;
-                }
-                let score = score(self.rule, &state, item, manager);
-                if best.is_none_or(|(least, _)| score < least) {
-                    best = Some((score, manager));
-                }
-            }
-            let opened = || {
-                let mut empty = empty.iter().copied();
-                empty.find(|&manager| state.bins[manager].instances == 0 && state.fits(item, manager))
-            };
-            if let Some(manager) = best.map(|(_, manager)| manager).or_else(opened) {
-                state.add(item, manager);
-            }
-        }
-        model.finish(&state)
+        let empty = model.cheapest_first();
+        finish(&construct(&model, |state, item| {
+            best_fit(state, item, self.rule, &empty)
+        }))
     }
 }
 
-/// TaskManagers by what they cost for the share of the whole demand that they can take, cheapest first.
-fn cheapest_first(model: &Model<'_>) -> Vec<usize> {
-    let mut total = [0.0; DIMENSIONS];
-    for item in &model.items {
-        for d in 0..DIMENSIONS {
-            total[d] += item.size[d] as f64;
+pub(crate) fn first_fit(state: &State<'_, '_>, item: usize) -> Option<usize> {
+    (0..state.loads.len()).find(|&manager| state.fits(item, manager))
+}
+
+/// The TaskManager in use that fits best, or else the first empty one in the order given.
+pub(crate) fn best_fit(state: &State<'_, '_>, item: usize, rule: FitRule, empty: &[usize]) -> Option<usize> {
+    let mut best: Option<(f64, usize)> = None;
+    for manager in 0..state.loads.len() {
+        if state.loads[manager].items.is_empty() || !state.fits(item, manager) {
+            continue;
+        }
+        let score = score(rule, state, item, manager);
+        if best.is_none_or(|(least, _)| score < least) {
+            best = Some((score, manager));
         }
     }
-    let cost: Vec<f64> = (0..model.task_managers.len())
-        .map(|manager| {
-            let shares = (0..DIMENSIONS)
-                .filter(|&d| total[d] > 0.0)
-                .map(|d| model.capacity[manager][d] as f64 / total[d]);
-            let share = shares.fold(f64::INFINITY, f64::min);
-            model.task_managers[manager].price / share.max(f64::MIN_POSITIVE)
-        })
-        .collect();
-    let mut order: Vec<usize> = (0..cost.len()).collect();
-    order.sort_by(|&a, &b| cost[a].total_cmp(&cost[b]).then(a.cmp(&b)));
-    order
+    let mut empty = empty.iter().copied();
+    best.map(|(_, manager)| manager)
+        .or_else(|| empty.find(|&manager| state.loads[manager].items.is_empty() && state.fits(item, manager)))
 }
 
 /// Smaller is better.
 fn score(rule: FitRule, state: &State<'_, '_>, item: usize, manager: usize) -> f64 {
-    let (capacity, used) = (&state.model.capacity[manager], &state.bins[manager].used);
+    let (capacity, used) = (&state.model.capacity[manager], &state.loads[manager].used);
     let size = &state.model.items[item].size;
     let (mut rest, mut dot, mut free_length, mut size_length) = (0.0, 0.0, 0.0, 0.0);
     for d in 0..DIMENSIONS {

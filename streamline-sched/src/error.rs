@@ -41,4 +41,38 @@ pub enum ScheduleError {
         /// TaskManagers of the cluster.
         task_managers: usize,
     },
+    /// Instances of one operator are in different slot-sharing groups.
+    #[error("operator {operator} of job {job} is in the slot-sharing groups {first} and {second}")]
+    MixedSharingGroups {
+        /// Index of the job.
+        job: usize,
+        /// Index of the operator.
+        operator: usize,
+        /// One group.
+        first: u32,
+        /// Another group.
+        second: u32,
+    },
+    /// A share of a job makes no sense.
+    #[error("{name} of job {job} is {value}, expected a number of at least 0")]
+    InvalidShare {
+        /// `floor_cores` or `cap_cores`.
+        name: &'static str,
+        /// Index of the job.
+        job: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// Traffic or state access makes no sense.
+    #[error(
+        "operator {operator} of job {job} has {value} bytes per second, expected a finite number of at least 0"
+    )]
+    InvalidRate {
+        /// Index of the job.
+        job: usize,
+        /// Index of the (sending) operator.
+        operator: usize,
+        /// Bytes per second.
+        value: f64,
+    },
 }

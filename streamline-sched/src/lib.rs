@@ -1,14 +1,28 @@
 //! Placement of operator instances on TaskManagers.
 
+mod constraint;
 mod decreasing;
 mod error;
-mod model;
+mod fairness;
+mod objective;
+mod request;
 mod scheduler;
 mod spread;
 mod text;
 
+mod construct;
+mod contention;
+mod finish;
+mod load;
+mod model;
+mod state;
+
+pub use constraint::Constraint;
 pub use decreasing::{BestFitDecreasing, FirstFitDecreasing, FitRule};
 pub use error::ScheduleError;
-pub use scheduler::{Demand, Request, Resource, Schedule, Scheduler, Unplaced, Usage};
+pub use fairness::{JobOutcome, JobShare, Reason};
+pub use objective::{Contention, Measures, Objective, Term};
+pub use request::{Demand, Request, StateAccess, Traffic};
+pub use scheduler::{Resource, Schedule, Scheduler, Unplaced, Usage};
 pub use spread::Spread;
 pub use text::ScheduleText;

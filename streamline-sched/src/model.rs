@@ -1,36 +1,60 @@
-//! The checked request in dense indices, and the running state of a packing.
+//! The checked request in dense indices.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 
-use streamline_core::{Assignment, CoreError, Placement, TaskManager};
+use streamline_core::{CoreError, Instance, Partitioning, TaskManager};
 
-use crate::{Demand, Request, Resource, Schedule, ScheduleError, Unplaced, Usage};
+use crate::contention::ContentionModel;
+use crate::load::DIMENSIONS;
+use crate::objective::TERMS;
+use crate::{Constraint, Demand, JobShare, Objective, Request, ScheduleError, Term};
 
 /// CPU is counted in billionths of a core, so that sums do not depend on the order of adding.
-const UNITS_PER_CORE: f64 = 1e9;
+pub(crate) const UNITS_PER_CORE: f64 = 1e9;
 /// A TaskManager may be overfilled by a millionth of a core, so that thirds and tenths add up to the whole.
 const CPU_TOLERANCE: u64 = 1_000;
-
-/// Resources besides slots: cpu, memory, network.
-pub(crate) const DIMENSIONS: usize = 3;
+/// An instance without room counts this many times as much as one that is served one rank later.
+const WEIGHT_PER_RANK: f64 = 1_000.0;
+const MOST_RANKS: i32 = 5;
 
 /// One instance. Items are sorted by instance, so that the order of the demands does not matter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) demand: Demand,
     pub(crate) size: [u64; DIMENSIONS],
-    /// Index of the operator among [`Model::operators`].
+    /// Index among [`Model::operators`].
     pub(crate) operator: u32,
     /// TaskManager where it runs now.
     pub(crate) current: Option<usize>,
+    /// When it is served: rank 0 first.
+    pub(crate) rank: u32,
+    /// Its job's cap rules it out.
+    pub(crate) capped: bool,
+    /// The items at the other end of forward edges, and the bytes per second in between.
+    pub(crate) partners: Vec<(u32, f64)>,
 }
 
-/// All instances of one operator that share a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// All instances of one operator.
+#[derive(Debug, Clone)]
 pub(crate) struct DenseOperator {
     pub(crate) job: usize,
     pub(crate) operator: usize,
     pub(crate) group: u32,
+    pub(crate) items: Vec<u32>,
+    pub(crate) at_most: u32,
+    /// Operators that it never shares a TaskManager with, sorted.
+    pub(crate) apart: Vec<u32>,
+    /// Which TaskManagers it may run on; `None` for all.
+    pub(crate) allowed: Option<Vec<bool>>,
+    /// Operators at the other end of edges other than forward, and the bytes per second between one instance of each.
+    pub(crate) neighbours: Vec<(u32, f64)>,
+}
+
+impl DenseOperator {
+    pub(crate) fn is_free(&self) -> bool {
+        self.at_most == u32::MAX && self.apart.is_empty() && self.allowed.is_none()
+    }
 }
 
 /// A checked request.
@@ -41,131 +65,197 @@ pub(crate) struct Model<'a> {
     pub(crate) operators: Vec<DenseOperator>,
     /// What may be used of each TaskManager, headroom taken off.
     pub(crate) capacity: Vec<[u64; DIMENSIONS]>,
-    /// Item indices in decreasing cpu, then memory, then network memory, then by instance.
-    pub(crate) decreasing: Vec<usize>,
+    /// What may be used before it counts as overload.
+    pub(crate) target: Vec<[u64; DIMENSIONS]>,
+    /// Items in the order of serving: by rank, then decreasing cpu, memory, network memory, then by instance.
+    pub(crate) order: Vec<usize>,
+    pub(crate) ranks: u32,
+    pub(crate) shares: BTreeMap<usize, JobShare>,
+    pub(crate) objective: Cow<'a, Objective>,
+    /// What is rounding in each term.
+    pub(crate) tolerance: [f64; TERMS],
+    pub(crate) contention: ContentionModel,
+    pub(crate) has_current: bool,
+    /// Bytes per second on edges, for those whose both ends have demands: forward, and all.
+    pub(crate) total_traffic: [f64; 2],
 }
 
 impl<'a> Model<'a> {
     pub(crate) fn new(request: &Request<'a>) -> Result<Self, ScheduleError> {
         let task_managers = request.cluster.task_managers();
-        if !(0.0..1.0).contains(&request.headroom) {
-            return Err(ScheduleError::InvalidOption {
-                name: "headroom",
-                value: request.headroom,
-                expected: "a share of at least 0 and below 1",
-            });
-        }
-        if let Some(index) = request
-            .demands
+        check(request)?;
+        let (mut items, mut operators) = items(request)?;
+        let known: HashMap<(usize, usize), u32> = operators
             .iter()
-            .position(|demand| !(demand.cpu_cores.is_finite() && demand.cpu_cores >= 0.0))
-        {
-            return Err(ScheduleError::InvalidDemand {
-                index,
-                value: request.demands[index].cpu_cores,
-            });
-        }
-        if !request.demands.is_empty() && task_managers.iter().all(|manager| manager.slots == 0) {
-            return Err(ScheduleError::NoSlots {
-                instances: request.demands.len(),
-                task_managers: task_managers.len(),
-            });
-        }
-        if let Some(assignment) = request.current.and_then(|current| {
-            current
-                .assignments()
-                .iter()
-                .find(|a| a.task_manager >= task_managers.len())
-        }) {
-            return Err(ScheduleError::UnknownTaskManager {
-                task_manager: assignment.task_manager,
-                task_managers: task_managers.len(),
-            });
-        }
-        let (items, operators) = items(request)?;
-        let mut decreasing: Vec<usize> = (0..items.len()).collect();
-        decreasing.sort_by(|&a, &b| items[b].size.cmp(&items[a].size).then(a.cmp(&b)));
-        let capacity = task_managers
-            .iter()
-            .map(|manager| {
-                let usable = 1.0 - request.headroom;
-                [
-                    units(manager.cpu_cores * usable).saturating_add(CPU_TOLERANCE),
-                    share(manager.memory_bytes, usable),
-                    share(manager.network_bytes, usable),
-                ]
-            })
+            .enumerate()
+            .map(|(index, o)| ((o.job, o.operator), index as u32))
             .collect();
+        let shares: BTreeMap<usize, JobShare> =
+            request.shares.iter().map(|share| (share.job, *share)).collect();
+        let ranks = serve(&mut items, &operators, &shares);
+        constrain(&mut operators, &known, request.constraints, task_managers);
+        let total_traffic = connect(&mut items, &mut operators, &known, request);
+
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (one, other) = (&items[a], &items[b]);
+            one.rank
+                .cmp(&other.rank)
+                .then(other.size.cmp(&one.size))
+                .then(a.cmp(&b))
+        });
+        let objective = request
+            .objective
+            .map_or_else(|| Cow::Owned(Objective::default()), Cow::Borrowed);
+        let contention = ContentionModel::new(&items, &operators, &known, request);
+        let mut tolerance = [1e-9; TERMS];
+        tolerance[Term::Price as usize] =
+            1e-9 * task_managers.iter().map(|manager| manager.price).sum::<f64>();
+        tolerance[Term::ForwardTraffic as usize] = 1e-9 * total_traffic[0];
+        tolerance[Term::Traffic as usize] = 1e-9 * total_traffic[1];
         Ok(Self {
             task_managers,
+            capacity: usable(task_managers, 1.0 - request.headroom),
+            target: usable(task_managers, request.target.min(1.0 - request.headroom)),
             items,
             operators,
-            capacity,
-            decreasing,
+            order,
+            ranks,
+            shares,
+            objective,
+            tolerance,
+            contention,
+            has_current: request
+                .current
+                .is_some_and(|current| !current.assignments().is_empty()),
+            total_traffic,
         })
     }
 
-    /// Turns a finished packing into the answer.
-    pub(crate) fn finish(&self, state: &State<'_, '_>) -> Result<Schedule, ScheduleError> {
-        let mut assignments = Vec::with_capacity(self.items.len());
-        let mut usage = vec![Usage::default(); self.task_managers.len()];
-        let mut missing = Usage::default();
-        let mut unplaced = Vec::new();
-        let mut moved = 0;
-        for (index, item) in self.items.iter().enumerate() {
-            let instance = item.demand.instance;
-            let sum = match state.place[index] {
-                Some(task_manager) => {
-                    assignments.push(Assignment {
-                        instance,
-                        task_manager,
-                    });
-                    moved += usize::from(item.current.is_some_and(|current| current != task_manager));
-                    &mut usage[task_manager]
-                }
-                None => {
-                    unplaced.push(Unplaced {
-                        instance,
-                        lacking: state.lacking(index),
-                    });
-                    &mut missing
-                }
-            };
-            sum.cpu_cores += item.demand.cpu_cores;
-            sum.memory_bytes = sum.memory_bytes.saturating_add(item.demand.memory_bytes);
-            sum.network_bytes = sum.network_bytes.saturating_add(item.demand.network_bytes);
+    /// How much an item without room counts.
+    pub(crate) fn weight(&self, item: usize) -> f64 {
+        let before_last = self.ranks.saturating_sub(1 + self.items[item].rank);
+        WEIGHT_PER_RANK.powi(i32::try_from(before_last).map_or(MOST_RANKS, |ranks| ranks.min(MOST_RANKS)))
+    }
+
+    /// TaskManagers by what they cost for the share of the whole demand that they can take, cheapest first.
+    pub(crate) fn cheapest_first(&self) -> Vec<usize> {
+        let total = self.total();
+        let cost: Vec<f64> = (0..self.task_managers.len())
+            .map(|manager| {
+                let shares = (0..DIMENSIONS)
+                    .filter(|&d| total[d] > 0.0)
+                    .map(|d| self.capacity[manager][d] as f64 / total[d]);
+                let share = shares.fold(f64::INFINITY, f64::min);
+                self.task_managers[manager].price / share.max(f64::MIN_POSITIVE)
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..cost.len()).collect();
+        order.sort_by(|&a, &b| cost[a].total_cmp(&cost[b]).then(a.cmp(&b)));
+        order
+    }
+
+    /// What all items need together.
+    pub(crate) fn total(&self) -> [f64; DIMENSIONS] {
+        let mut total = [0.0; DIMENSIONS];
+        for item in &self.items {
+            for d in 0..DIMENSIONS {
+                total[d] += item.size[d] as f64;
+            }
         }
-        for (usage, bin) in usage.iter_mut().zip(&state.bins) {
-            usage.slots = bin.slots;
-        }
-        missing.slots = slots_of(
-            (0..self.items.len()).filter(|&index| state.place[index].is_none()),
-            self,
-        );
-        Ok(Schedule {
-            placement: Placement::new(assignments)?,
-            usage,
-            unplaced,
-            moved,
-            order: self
-                .decreasing
-                .iter()
-                .map(|&index| self.items[index].demand.instance)
-                .collect(),
-            missing,
-        })
+        total
     }
 }
 
-fn units(cores: f64) -> u64 {
+pub(crate) fn units(cores: f64) -> u64 {
     (cores * UNITS_PER_CORE).round() as u64 // saturates
 }
 
-fn share(bytes: u64, usable: f64) -> u64 {
-    if usable >= 1.0 {
-        return bytes;
+/// What may be used of each TaskManager if only a share of it may.
+pub(crate) fn usable(task_managers: &[TaskManager], share: f64) -> Vec<[u64; DIMENSIONS]> {
+    let part = |bytes: u64| {
+        if share >= 1.0 {
+            bytes
+        } else {
+            ((bytes as f64 * share).floor() as u64).min(bytes)
+        }
+    };
+    task_managers
+        .iter()
+        .map(|manager| {
+            [
+                units(manager.cpu_cores * share).saturating_add(CPU_TOLERANCE),
+                part(manager.memory_bytes),
+                part(manager.network_bytes),
+            ]
+        })
+        .collect()
+}
+
+fn check(request: &Request<'_>) -> Result<(), ScheduleError> {
+    let task_managers = request.cluster.task_managers();
+    let valid_headroom = (0.0..1.0).contains(&request.headroom);
+    if !valid_headroom {
+        return Err(ScheduleError::InvalidOption {
+            name: "headroom",
+            value: request.headroom,
+            expected: "a share of at least 0 and below 1",
+        });
     }
-    ((bytes as f64 * usable).floor() as u64).min(bytes)
+    let valid_target = request.target > 0.0 && request.target <= 1.0;
+    if !valid_target {
+        return Err(ScheduleError::InvalidOption {
+            name: "target",
+            value: request.target,
+            expected: "a share above 0 and at most 1",
+        });
+    }
+    for (index, demand) in request.demands.iter().enumerate() {
+        if !(demand.cpu_cores.is_finite() && demand.cpu_cores >= 0.0) {
+            return Err(ScheduleError::InvalidDemand {
+                index,
+                value: demand.cpu_cores,
+            });
+        }
+    }
+    for share in request.shares {
+        for (name, value) in [("floor_cores", share.floor_cores), ("cap_cores", share.cap_cores)] {
+            if value.is_nan() || value < 0.0 {
+                return Err(ScheduleError::InvalidShare {
+                    name,
+                    job: share.job,
+                    value,
+                });
+            }
+        }
+    }
+    let sent = request
+        .traffic
+        .iter()
+        .map(|t| (t.job, t.from, t.bytes_per_second));
+    let accessed = request
+        .state_access
+        .iter()
+        .map(|a| (a.job, a.operator, a.bytes_per_second));
+    for (job, operator, value) in sent.chain(accessed) {
+        if !(value.is_finite() && value >= 0.0) {
+            return Err(ScheduleError::InvalidRate { job, operator, value });
+        }
+    }
+    if !request.demands.is_empty() && task_managers.iter().all(|manager| manager.slots == 0) {
+        return Err(ScheduleError::NoSlots {
+            instances: request.demands.len(),
+            task_managers: task_managers.len(),
+        });
+    }
+    let assignments = request.current.map_or(&[][..], |current| current.assignments());
+    match assignments.iter().find(|a| a.task_manager >= task_managers.len()) {
+        Some(assignment) => Err(ScheduleError::UnknownTaskManager {
+            task_manager: assignment.task_manager,
+            task_managers: task_managers.len(),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn items(request: &Request<'_>) -> Result<(Vec<Item>, Vec<DenseOperator>), ScheduleError> {
@@ -175,185 +265,196 @@ fn items(request: &Request<'_>) -> Result<(Vec<Item>, Vec<DenseOperator>), Sched
         .windows(2)
         .find(|pair| pair[0].instance == pair[1].instance)
     {
-        let instance = pair[0].instance;
+        let Instance {
+            job,
+            operator,
+            subtask,
+        } = pair[0].instance;
         return Err(ScheduleError::Instances(CoreError::DuplicateInstance {
-            job: instance.job,
-            operator: instance.operator,
-            subtask: instance.subtask,
+            job,
+            operator,
+            subtask,
         }));
     }
-    let mut operators = Vec::new();
-    let mut known = HashMap::new();
-    let items = demands
-        .into_iter()
-        .map(|demand| {
-            let operator = DenseOperator {
-                job: demand.instance.job,
-                operator: demand.instance.operator,
-                group: demand.sharing_group,
-            };
-            let index = *known.entry(operator).or_insert_with(|| {
-                operators.push(operator);
-                operators.len() as u32 - 1
-            });
-            Item {
-                demand,
-                size: [units(demand.cpu_cores), demand.memory_bytes, demand.network_bytes],
-                operator: index,
-                current: request
-                    .current
-                    .and_then(|current| current.task_manager(demand.instance)),
+    let mut operators: Vec<DenseOperator> = Vec::new();
+    let mut items = Vec::with_capacity(demands.len());
+    for (index, demand) in demands.into_iter().enumerate() {
+        let Instance { job, operator, .. } = demand.instance;
+        match operators.last_mut() {
+            Some(last) if (last.job, last.operator) == (job, operator) => {
+                if last.group != demand.sharing_group {
+                    return Err(ScheduleError::MixedSharingGroups {
+                        job,
+                        operator,
+                        first: last.group,
+                        second: demand.sharing_group,
+                    });
+                }
+                last.items.push(index as u32);
             }
-        })
-        .collect();
+            _ => operators.push(DenseOperator {
+                job,
+                operator,
+                group: demand.sharing_group,
+                items: vec![index as u32],
+                at_most: u32::MAX,
+                apart: Vec::new(),
+                allowed: None,
+                neighbours: Vec::new(),
+            }),
+        }
+        items.push(Item {
+            demand,
+            size: [units(demand.cpu_cores), demand.memory_bytes, demand.network_bytes],
+            operator: operators.len() as u32 - 1,
+            current: request
+                .current
+                .and_then(|current| current.task_manager(demand.instance)),
+            rank: 0,
+            capped: false,
+            partners: Vec::new(),
+        });
+    }
     Ok((items, operators))
 }
 
-/// The slots that some items would take on one TaskManager of their own.
-fn slots_of(items: impl Iterator<Item = usize>, model: &Model<'_>) -> u32 {
-    let mut bin = Bin::default();
-    for index in items {
-        let operator = model.items[index].operator;
-        bin.add(operator, model.operators[operator as usize].group);
+/// Sets ranks and caps; gives the number of ranks.
+fn serve(items: &mut [Item], operators: &[DenseOperator], shares: &BTreeMap<usize, JobShare>) -> u32 {
+    if shares.is_empty() {
+        return 1;
     }
-    bin.slots
-}
-
-/// What is on one TaskManager.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Bin {
-    pub(crate) used: [u64; DIMENSIONS],
-    pub(crate) slots: u32,
-    pub(crate) instances: u32,
-    /// Operators with at least one instance here.
-    pub(crate) operators: Vec<Resident>,
-}
-
-/// How many instances of one operator are on a TaskManager.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Resident {
-    pub(crate) operator: u32,
-    pub(crate) group: u32,
-    pub(crate) count: u32,
-}
-
-impl Bin {
-    pub(crate) fn count(&self, operator: u32) -> u32 {
-        self.operators
+    let mut keys = vec![(true, 0i32); items.len()];
+    for jobs in operators.chunk_by(|one, other| one.job == other.job) {
+        let share = jobs.first().and_then(|operator| shares.get(&operator.job));
+        let mut of_job: Vec<usize> = jobs
             .iter()
-            .find(|resident| resident.operator == operator)
-            .map_or(0, |resident| resident.count)
+            .flat_map(|o| &o.items)
+            .map(|&item| item as usize)
+            .collect();
+        of_job.sort_by_key(|&item| (items[item].demand.instance.subtask, item));
+        let mut cores = 0.0;
+        for item in of_job {
+            cores += items[item].demand.cpu_cores;
+            let (floor, cap, priority) = share.map_or((0.0, f64::INFINITY, 0), |s| {
+                (s.floor_cores, s.cap_cores, s.priority)
+            });
+            keys[item] = (cores > floor + 1e-9, priority.saturating_neg());
+            items[item].capped = cores > cap + 1e-9;
+        }
     }
-
-    /// The slots that a group takes: its most frequent operator's instances.
-    fn widest(&self, group: u32) -> u32 {
-        let widths = self.operators.iter().filter(|resident| resident.group == group);
-        widths.map(|resident| resident.count).max().unwrap_or(0)
+    let mut distinct = keys.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    for (item, key) in items.iter_mut().zip(&keys) {
+        item.rank = distinct.partition_point(|other| other < key) as u32;
     }
+    distinct.len().max(1) as u32
+}
 
-    /// The further slots that one more instance of the operator takes: 0 or 1.
-    pub(crate) fn further_slots(&self, operator: u32, group: u32) -> u32 {
-        u32::from(self.count(operator) == self.widest(group))
-    }
-
-    fn add(&mut self, operator: u32, group: u32) {
-        self.slots += self.further_slots(operator, group);
-        self.instances += 1;
-        match self
-            .operators
-            .iter_mut()
-            .find(|resident| resident.operator == operator)
-        {
-            Some(resident) => resident.count += 1,
-            None => self.operators.push(Resident {
+fn constrain(
+    operators: &mut [DenseOperator],
+    known: &HashMap<(usize, usize), u32>,
+    constraints: &[Constraint],
+    task_managers: &[TaskManager],
+) {
+    let of_job = |operators: &[DenseOperator], job: usize| -> Vec<u32> {
+        (0..operators.len() as u32)
+            .filter(|&o| operators[o as usize].job == job)
+            .collect()
+    };
+    let separate = |operators: &mut [DenseOperator], one: u32, other: u32| {
+        if one != other {
+            operators[one as usize].apart.push(other);
+            operators[other as usize].apart.push(one);
+        }
+    };
+    for constraint in constraints {
+        match constraint {
+            Constraint::AtMost {
+                job,
                 operator,
-                group,
-                count: 1,
-            }),
-        }
-    }
-}
-
-/// A packing under way.
-///
-/// Invariant: the bins hold exactly what `place` says, and none holds more than its TaskManager has.
-#[derive(Debug, Clone)]
-pub(crate) struct State<'m, 'a> {
-    pub(crate) model: &'m Model<'a>,
-    pub(crate) bins: Vec<Bin>,
-    pub(crate) place: Vec<Option<usize>>,
-}
-
-impl<'m, 'a> State<'m, 'a> {
-    pub(crate) fn new(model: &'m Model<'a>) -> Self {
-        Self {
-            model,
-            bins: vec![Bin::default(); model.task_managers.len()],
-            place: vec![None; model.items.len()],
-        }
-    }
-
-    pub(crate) fn fits(&self, item: usize, manager: usize) -> bool {
-        let (bin, capacity) = (&self.bins[manager], &self.model.capacity[manager]);
-        let size = &self.model.items[item].size;
-        (0..DIMENSIONS).all(|d| size[d] <= capacity[d].saturating_sub(bin.used[d]))
-            && bin.slots + self.further_slots(item, manager) <= self.model.task_managers[manager].slots
-    }
-
-    fn further_slots(&self, item: usize, manager: usize) -> u32 {
-        let operator = self.model.items[item].operator;
-        self.bins[manager].further_slots(operator, self.model.operators[operator as usize].group)
-    }
-
-    pub(crate) fn add(&mut self, item: usize, manager: usize) {
-        debug_assert!(self.place[item].is_none() && self.fits(item, manager));
-        let Item { size, operator, .. } = self.model.items[item];
-        let bin = &mut self.bins[manager];
-        for d in 0..DIMENSIONS {
-            bin.used[d] += size[d];
-        }
-        bin.add(operator, self.model.operators[operator as usize].group);
-        self.place[item] = Some(manager);
-    }
-
-    /// Leaves every instance where it runs now, as far as it still fits; larger ones first.
-    pub(crate) fn keep_current(&mut self) {
-        for &item in &self.model.decreasing {
-            if let Some(manager) = self.model.items[item].current
-                && self.fits(item, manager)
-            {
-                self.add(item, manager);
-            }
-        }
-    }
-
-    /// What the TaskManager that comes closest to having room is short of the most, against what it has.
-    fn lacking(&self, item: usize) -> Resource {
-        let mut closest = (f64::INFINITY, Resource::Slots);
-        for manager in 0..self.bins.len() {
-            let (bin, capacity) = (&self.bins[manager], &self.model.capacity[manager]);
-            let size = &self.model.items[item].size;
-            let mut worst = (0.0, Resource::Slots);
-            for (d, resource) in [Resource::Cpu, Resource::Memory, Resource::Network]
-                .into_iter()
-                .enumerate()
-            {
-                let short = size[d].saturating_sub(capacity[d].saturating_sub(bin.used[d]));
-                let short = short as f64 / (capacity[d] as f64).max(1.0);
-                if short > worst.0 {
-                    worst = (short, resource);
+                instances,
+            } => {
+                if let Some(&index) = known.get(&(*job, *operator)) {
+                    let at_most = &mut operators[index as usize].at_most;
+                    *at_most = (*at_most).min(*instances);
                 }
             }
-            let slots = self.model.task_managers[manager].slots;
-            let short = (bin.slots + self.further_slots(item, manager)).saturating_sub(slots);
-            let short = f64::from(short) / f64::from(slots.max(1));
-            if short > worst.0 {
-                worst = (short, Resource::Slots);
+            Constraint::Apart { one, other } => {
+                if let (Some(&one), Some(&other)) = (known.get(one), known.get(other)) {
+                    separate(operators, one, other);
+                }
             }
-            if worst.0 < closest.0 {
-                closest = worst;
+            Constraint::JobsApart { one, other } => {
+                for first in of_job(operators, *one) {
+                    for second in of_job(operators, *other) {
+                        if one != other {
+                            separate(operators, first, second);
+                        }
+                    }
+                }
+            }
+            Constraint::Label {
+                job,
+                operator,
+                key,
+                value,
+            } => {
+                for dense in operators
+                    .iter_mut()
+                    .filter(|o| o.job == *job && operator.is_none_or(|i| i == o.operator))
+                {
+                    let allowed = dense
+                        .allowed
+                        .get_or_insert_with(|| vec![true; task_managers.len()]);
+                    for (allowed, manager) in allowed.iter_mut().zip(task_managers) {
+                        *allowed &= manager.labels.get(key) == Some(value);
+                    }
+                }
             }
         }
-        closest.1
     }
+    for operator in operators {
+        operator.apart.sort_unstable();
+        operator.apart.dedup();
+    }
+}
+
+fn connect(
+    items: &mut [Item],
+    operators: &mut [DenseOperator],
+    known: &HashMap<(usize, usize), u32>,
+    request: &Request<'_>,
+) -> [f64; 2] {
+    let mut total = [0.0; 2];
+    for edge in request.traffic {
+        let (Some(&from), Some(&to)) = (known.get(&(edge.job, edge.from)), known.get(&(edge.job, edge.to)))
+        else {
+            continue;
+        };
+        if from == to || edge.bytes_per_second <= 0.0 {
+            continue;
+        }
+        let senders = operators[from as usize].items.clone();
+        let receivers = operators[to as usize].items.clone();
+        total[1] += edge.bytes_per_second;
+        if edge.partitioning == Partitioning::Forward {
+            total[0] += edge.bytes_per_second;
+            let rate = edge.bytes_per_second / senders.len() as f64;
+            for &sender in &senders {
+                let subtask = items[sender as usize].demand.instance.subtask;
+                let partner =
+                    receivers.binary_search_by_key(&subtask, |&r| items[r as usize].demand.instance.subtask);
+                if let Ok(at) = partner {
+                    items[sender as usize].partners.push((receivers[at], rate));
+                    items[receivers[at] as usize].partners.push((sender, rate));
+                }
+            }
+        } else {
+            let rate = edge.bytes_per_second / (senders.len() as f64 * receivers.len() as f64);
+            operators[from as usize].neighbours.push((to, rate));
+            operators[to as usize].neighbours.push((from, rate));
+        }
+    }
+    total
 }

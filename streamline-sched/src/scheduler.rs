@@ -1,68 +1,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use streamline_core::{Cluster, Instance, Placement};
+use streamline_core::{Instance, Placement};
 
-use crate::ScheduleError;
-
-/// What one operator instance needs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Demand {
-    /// The instance.
-    pub instance: Instance,
-    /// CPU cores.
-    pub cpu_cores: f64,
-    /// Memory in bytes, network buffers not included.
-    pub memory_bytes: u64,
-    /// Memory for network buffers in bytes.
-    pub network_bytes: u64,
-    /// The slot-sharing group, by any number that is unique among all jobs. Instances of one group and of different
-    /// operators share a task slot; instances of one operator never do.
-    pub sharing_group: u32,
-    /// State in bytes, which has to move when the instance does.
-    pub state_bytes: u64,
-}
-
-/// What has to be placed, and where it may go.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Request<'a> {
-    /// What the instances need.
-    pub demands: &'a [Demand],
-    /// The TaskManagers.
-    pub cluster: &'a Cluster,
-    /// Where instances run now. Those that are not in `demands` are going away.
-    pub current: Option<&'a Placement>,
-    /// The share of each TaskManager's cpu, memory and network memory that stays free, at least 0 and below 1.
-    pub headroom: f64,
-}
-
-impl<'a> Request<'a> {
-    /// A request to place everything anew.
-    #[must_use]
-    pub fn new(demands: &'a [Demand], cluster: &'a Cluster) -> Self {
-        Self {
-            demands,
-            cluster,
-            current: None,
-            headroom: 0.0,
-        }
-    }
-
-    /// Tells where instances run now, so that few of them move.
-    #[must_use]
-    pub fn with_current(mut self, current: &'a Placement) -> Self {
-        self.current = Some(current);
-        self
-    }
-
-    /// Keeps a share of each TaskManager's cpu, memory and network memory free.
-    #[must_use]
-    pub fn with_headroom(mut self, share: f64) -> Self {
-        self.headroom = share;
-        self
-    }
-}
+use crate::{JobOutcome, Measures, Request, ScheduleError};
 
 /// Something that a TaskManager has a limited amount of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,6 +18,10 @@ pub enum Resource {
     Network,
     /// Task slots.
     Slots,
+    /// Permission: a constraint rules out every TaskManager.
+    Constraint,
+    /// Permission: its job may not have more cores.
+    Cap,
 }
 
 impl fmt::Display for Resource {
@@ -86,6 +31,8 @@ impl fmt::Display for Resource {
             Self::Memory => "memory",
             Self::Network => "network memory",
             Self::Slots => "slots",
+            Self::Constraint => "constraint",
+            Self::Cap => "cap of its job",
         })
     }
 }
@@ -130,6 +77,12 @@ pub struct Schedule {
     /// What the instances that found no room need together.
     #[serde(default)]
     pub missing: Usage,
+    /// What the placement has of what it should have little of.
+    #[serde(default)]
+    pub measures: Measures,
+    /// What each job got, sorted by job.
+    #[serde(default)]
+    pub jobs: Vec<JobOutcome>,
 }
 
 impl Schedule {

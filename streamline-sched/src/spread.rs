@@ -1,4 +1,8 @@
-use crate::model::{DIMENSIONS, Model, State};
+use crate::construct::construct;
+use crate::finish::finish;
+use crate::load::DIMENSIONS;
+use crate::model::Model;
+use crate::state::State;
 use crate::{Request, Schedule, ScheduleError, Scheduler};
 
 /// Spreads the instances over all TaskManagers.
@@ -36,35 +40,30 @@ impl Scheduler for Spread {
 
     fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
         let model = Model::new(request)?;
-        let mut state = State::new(&model);
-        state.keep_current();
-        for &item in &model.decreasing {
-            if state.place[item].is_some() {
-                continue;
-            }
-            let operator = model.items[item].operator;
-            let mut best: Option<(u32, f64, usize)> = None;
-            for manager in 0..state.bins.len() {
-                let twins = state.bins[manager].count(operator);
-                if best.is_some_and(|(least, ..)| least < twins) || !state.fits(item, manager) {
-                    continue;
-                }
-                let load = load_with(&state, item, manager);
-                if best.is_none_or(|(least, lowest, _)| (twins, load) < (least, lowest)) {
-                    best = Some((twins, load, manager));
-                }
-            }
-            if let Some((.., manager)) = best {
-                state.add(item, manager);
-            }
-        }
-        model.finish(&state)
+        finish(&construct(&model, roomiest))
     }
+}
+
+/// Where the fewest instances of the item's operator are, and of these where most room is left.
+pub(crate) fn roomiest(state: &State<'_, '_>, item: usize) -> Option<usize> {
+    let operator = state.model.items[item].operator;
+    let mut best: Option<(u32, f64, usize)> = None;
+    for manager in 0..state.loads.len() {
+        let twins = state.loads[manager].count(operator);
+        if best.is_some_and(|(least, ..)| least < twins) || !state.fits(item, manager) {
+            continue;
+        }
+        let load = load_with(state, item, manager);
+        if best.is_none_or(|(least, lowest, _)| (twins, load) < (least, lowest)) {
+            best = Some((twins, load, manager));
+        }
+    }
+    best.map(|(.., manager)| manager)
 }
 
 /// The used share of the scarcest resource of a TaskManager once it runs the item as well.
 fn load_with(state: &State<'_, '_>, item: usize, manager: usize) -> f64 {
-    let (capacity, used) = (&state.model.capacity[manager], &state.bins[manager].used);
+    let (capacity, used) = (&state.model.capacity[manager], &state.loads[manager].used);
     let size = &state.model.items[item].size;
     let shares = (0..DIMENSIONS).map(|d| (used[d] as f64 + size[d] as f64) / (capacity[d] as f64).max(1.0));
     shares.fold(0.0, f64::max)

@@ -246,14 +246,14 @@ fn check(
 
 prop_compose! {
     fn demands()(
-        list in proptest::collection::vec((0..4usize, 0.0..3.0f64, 0..2u64 << 30, 0..40u64 << 20, 0..3u32), 0..30)
+        list in proptest::collection::vec((0..4usize, 0.0..3.0f64, 0..2u64 << 30, 0..40u64 << 20), 0..30)
     ) -> Vec<Demand> {
         list.into_iter()
             .enumerate()
-            .map(|(index, (operator, cpu_cores, memory_bytes, network_bytes, sharing_group))| Demand {
+            .map(|(index, (operator, cpu_cores, memory_bytes, network_bytes))| Demand {
                 memory_bytes,
                 network_bytes,
-                sharing_group,
+                sharing_group: operator as u32 / 2,
                 ..demand(operator, index as u32, cpu_cores)
             })
             .collect()
