@@ -1,1 +1,47 @@
-//! Fast, deterministic, parallel NSGA-II for mixed variables, with its building blocks.
+#![doc = include_str!("../README.md")]
+
+mod archive;
+mod breeding;
+mod crowding;
+mod decision;
+mod dominance;
+mod duplicates;
+mod error;
+mod function;
+mod hypervolume;
+mod indicators;
+mod nsga2;
+mod operators;
+mod options;
+mod outcome;
+mod pool;
+mod population;
+mod problem;
+mod random;
+mod rows;
+mod run;
+mod sorting;
+mod stop;
+mod survival;
+mod variable;
+mod variation;
+
+pub use crowding::{crowding_distances, thin_by_crowding};
+pub use decision::{knee_point, pseudo_weight_choice, pseudo_weights, weighted_choice};
+pub use dominance::{Dominance, dominance};
+pub use error::{BoxError, Error};
+pub use function::Function;
+pub use hypervolume::hypervolume;
+pub use indicators::{gd, igd, igd_plus, spacing};
+pub use nsga2::Nsga2;
+pub use operators::{Crossover, Exchange, Operators};
+pub use options::{
+    ConstraintHandling, Crowding, Fill, Options, Sampling, Stagnation, Start, Stop, TargetHypervolume,
+};
+pub use outcome::{Outcome, StopReason};
+pub use population::{Population, Solution};
+pub use problem::{Evaluations, Goal, Problem};
+pub use rows::Rows;
+pub use run::Run;
+pub use sorting::{Fronts, Sorter, non_dominated_sort};
+pub use variable::Variable;
