@@ -6,7 +6,6 @@ use streamline_core::{Assignment, Placement};
 
 use crate::contention;
 use crate::load::Load;
-use crate::model::Model;
 use crate::objective::TERMS;
 use crate::state::State;
 use crate::{JobOutcome, Measures, Reason, Resource, Schedule, ScheduleError, Term, Unplaced, Usage};
@@ -67,7 +66,7 @@ pub(crate) fn finish(state: &State<'_, '_>) -> Result<Schedule, ScheduleError> {
     })
 }
 
-fn measure(state: &State<'_, '_>, unplaced: usize) -> Measures {
+pub(crate) fn measure(state: &State<'_, '_>, unplaced: usize) -> Measures {
     let model = state.model;
     // What is not placed crosses nothing; what is placed crosses unless both ends are together.
     let mut change = [0.0; TERMS];

@@ -1,9 +1,11 @@
 //! Placement of operator instances on TaskManagers.
 
+mod bounds;
 mod constraint;
 mod decreasing;
 mod error;
 mod fairness;
+mod local_search;
 mod objective;
 mod request;
 mod scheduler;
@@ -15,12 +17,16 @@ mod contention;
 mod finish;
 mod load;
 mod model;
+mod ruin;
+mod search;
 mod state;
 
+pub use bounds::{LowerBounds, ResourceBound};
 pub use constraint::Constraint;
 pub use decreasing::{BestFitDecreasing, FirstFitDecreasing, FitRule};
 pub use error::ScheduleError;
 pub use fairness::{JobOutcome, JobShare, Reason};
+pub use local_search::LocalSearch;
 pub use objective::{Contention, Measures, Objective, Term};
 pub use request::{Demand, Request, StateAccess, Traffic};
 pub use scheduler::{Resource, Schedule, Scheduler, Unplaced, Usage};

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use streamline_core::{Cluster, Instance, Placement, TaskManager};
 use streamline_sched::{
-    BestFitDecreasing, Demand, FirstFitDecreasing, FitRule, Request, Resource, Schedule, ScheduleError,
-    Scheduler, Spread,
+    BestFitDecreasing, Demand, FirstFitDecreasing, FitRule, LocalSearch, Request, Resource, Schedule,
+    ScheduleError, Scheduler, Spread,
 };
 
 fn schedulers() -> Vec<Box<dyn Scheduler>> {
@@ -13,6 +13,7 @@ fn schedulers() -> Vec<Box<dyn Scheduler>> {
         Box::new(BestFitDecreasing::new(FitRule::Norm)),
         Box::new(BestFitDecreasing::new(FitRule::DotProduct)),
         Box::new(Spread),
+        Box::new(LocalSearch::default().with_steps(20_000)),
     ]
 }
 
@@ -299,7 +300,8 @@ proptest! {
             let before = first.schedule(&Request::new(&demands, &cluster)).unwrap();
             for second in schedulers() {
                 let after = second.schedule(&Request::new(&demands, &cluster).with_current(&before.placement)).unwrap();
-                prop_assert_eq!(after.moved, 0);
+                // Only to make room for more.
+                prop_assert!(after.moved == 0 || after.unplaced.len() < before.unplaced.len());
             }
         }
     }

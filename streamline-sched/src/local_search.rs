@@ -1,0 +1,211 @@
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::construct::construct;
+use crate::decreasing::{FitRule, best_fit, first_fit};
+use crate::finish::{finish, measure};
+use crate::model::Model;
+use crate::objective::TERMS;
+use crate::ruin::{Weights, ruin_and_refill};
+use crate::search::Search;
+use crate::spread::roomiest;
+use crate::state::State;
+use crate::{LowerBounds, Request, Schedule, ScheduleError, Scheduler, Term};
+
+/// Packs with the best of the simple rules, then repairs and improves by the request's objective.
+///
+/// If the price comes before whatever else the placements differ in, it first lowers the price: it empties a few
+/// TaskManagers at a time and fills fewer or cheaper ones as tightly as possible, until the lower bound is reached or half
+/// of the steps are used up. Then it makes room for instances without, empties TaskManagers, moves and swaps instances,
+/// and keeps every change that the objective calls better. The result is never worse than the best of first-fit and
+/// best-fit decreasing.
+///
+/// # Examples
+///
+/// ```
+/// use streamline_core::{Cluster, Instance};
+/// use streamline_sched::{Demand, FirstFitDecreasing, LocalSearch, Request, Scheduler};
+///
+/// // First-fit decreasing needs three TaskManagers: 5 + 3, 3 + 2 + 2 and 2 of 9 cores. Two are enough.
+/// let demands: Vec<Demand> = [4.0, 3.0, 3.0, 3.0, 2.0, 2.0]
+///     .iter()
+///     .enumerate()
+///     .map(|(operator, &cpu_cores)| Demand {
+///         instance: Instance { job: 0, operator, subtask: 0 },
+///         cpu_cores,
+///         memory_bytes: 0,
+///         network_bytes: 0,
+///         sharing_group: 0,
+///         state_bytes: 0,
+///     })
+///     .collect();
+/// let cluster = Cluster::uniform(3, 8.5, 1 << 30, 4)?;
+/// let request = Request::new(&demands, &cluster);
+/// assert_eq!(LocalSearch::default().schedule(&request)?.task_managers_used(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LocalSearch {
+    /// The most placements of single instances that are tried. The time is in proportion, not the result: a search that
+    /// finds nothing better ends earlier.
+    pub steps: u64,
+    /// The seed of what is chosen at random.
+    pub seed: u64,
+}
+
+impl Default for LocalSearch {
+    /// 4,000,000 steps, seed 0.
+    fn default() -> Self {
+        Self {
+            steps: 4_000_000,
+            seed: 0,
+        }
+    }
+}
+
+impl LocalSearch {
+    /// Sets the most placements of single instances that are tried.
+    #[must_use]
+    pub fn with_steps(mut self, steps: u64) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Sets the seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+impl Scheduler for LocalSearch {
+    fn name(&self) -> &str {
+        "local search"
+    }
+
+    fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
+        let model = Model::new(request)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut state = start(&model);
+        let mut steps = self.steps;
+        if price_leads(&model) && state.place.iter().all(Option::is_some) {
+            let bound = LowerBounds::of_model(&model).price;
+            let half = steps / 2;
+            let left = ruin_and_refill(&mut state, &Weights::new(&model), &mut rng, bound, half);
+            steps = steps - half + left;
+        }
+        let mut search = Search::new(state, steps);
+        if model.objective.uses(Term::Contention) {
+            level(&mut search, &mut rng);
+        } else {
+            search.improve();
+        }
+        finish(&search.state)
+    }
+}
+
+/// The best of the simple packings.
+fn start<'m, 'a>(model: &'m Model<'a>) -> State<'m, 'a> {
+    let empty = model.cheapest_first();
+    let mut best = construct(model, first_fit);
+    let others = [
+        construct(model, |state, item| best_fit(state, item, FitRule::Norm, &empty)),
+        construct(model, |state, item| {
+            best_fit(state, item, FitRule::DotProduct, &empty)
+        }),
+    ];
+    for other in others {
+        if better(&other, &best) {
+            best = other;
+        }
+    }
+    if model.objective.uses(Term::Contention)
+        || model.objective.uses(Term::Overload) && model.target != model.capacity
+    {
+        let spread = construct(model, roomiest);
+        if better(&spread, &best) {
+            best = spread;
+        }
+    }
+    best
+}
+
+fn better(one: &State<'_, '_>, other: &State<'_, '_>) -> bool {
+    let (one_terms, other_terms) = (terms(one), terms(other));
+    let mut change = [0.0; TERMS];
+    for term in 0..TERMS {
+        change[term] = one_terms[term] - other_terms[term];
+    }
+    one.model.objective.improves(&change, &one.model.tolerance)
+}
+
+fn terms(state: &State<'_, '_>) -> [f64; TERMS] {
+    let measures = measure(state, 0);
+    let missing = state
+        .place
+        .iter()
+        .enumerate()
+        .filter(|(_, place)| place.is_none());
+    let mut terms = [0.0; TERMS];
+    terms[Term::Unplaced as usize] = missing.map(|(item, _)| state.model.weight(item)).sum();
+    terms[Term::Price as usize] = measures.price;
+    terms[Term::Overload as usize] = measures.overload;
+    terms[Term::ForwardTraffic as usize] = measures.forward_traffic;
+    terms[Term::Traffic as usize] = measures.traffic;
+    terms[Term::MovedInstances as usize] = measures.moved_instances;
+    terms[Term::MovedState as usize] = measures.moved_state;
+    terms[Term::Crowding as usize] = measures.crowding;
+    terms[Term::Contention as usize] = measures.contention.largest();
+    terms
+}
+
+/// Whether the price comes before all other terms in which complete placements can differ.
+fn price_leads(model: &Model<'_>) -> bool {
+    for level in model.objective.levels() {
+        let mut terms = level.iter().filter(|&&(term, weight)| {
+            weight > 0.0
+                && match term {
+                    Term::Unplaced => false,
+                    Term::Overload => model.target != model.capacity,
+                    Term::MovedInstances | Term::MovedState => model.has_current,
+                    _ => true,
+                }
+        });
+        match (terms.next(), terms.next()) {
+            (None, _) => {}
+            (Some((Term::Price, _)), None) => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Evens out the load: descends on smooth stand-ins for contention, then on contention itself, from several starts.
+fn level(search: &mut Search<'_, '_>, rng: &mut ChaCha8Rng) {
+    let mut best: Option<State<'_, '_>> = None;
+    let per_round = search.steps / 8;
+    let mut left = search.steps;
+    while left > 0 {
+        search.steps = left.min(per_round.max(1));
+        let granted = search.steps;
+        for sharpness in [Some(4), Some(12), None] {
+            search.set_sharpness(sharpness);
+            search.improve();
+        }
+        left -= granted - search.steps;
+        left = left.saturating_sub(1_000);
+        if best.as_ref().is_none_or(|best| better(&search.state, best)) {
+            best = Some(search.state.clone());
+        } else if let Some(best) = &best {
+            search.state = best.clone();
+        }
+        search.shake(rng, 2 + search.state.place.len() / 8);
+    }
+    if let Some(best) = best {
+        search.state = best;
+    }
+}
