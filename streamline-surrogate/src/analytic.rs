@@ -193,10 +193,10 @@ impl Analytic {
     /// The model calibrated with samples.
     ///
     /// From the samples that were saturated (throughput below 95 % of the input) it fits the scalability law, of all
-    /// operators together and then of each kind, drawn towards the former; from all of them the cpu per busy core (a
-    /// median), the base latency and the share of full buffers (least absolute error of the logarithm of the latency) and
-    /// the uncertainties (root mean square of
-    /// the logarithm's error, which is about the relative one). What the samples do not show stays as in `options`.
+    /// operators together and then of each kind, drawn towards the former; from all of them the base latency, the share
+    /// of full buffers, the cpu per busy core and the idle cores (least absolute error of the logarithm) and the
+    /// uncertainties (root mean square of the logarithm's error, which is about the relative one). What the samples do
+    /// not show stays as in `options`.
     ///
     /// # Errors
     /// [`SurrogateError::InvalidOption`], or a sample's [`SurrogateError::InvalidQuery`] or
@@ -233,8 +233,7 @@ impl Analytic {
             sample.check(index)?;
         }
         model.fit_scalability(samples);
-        model.fit_cpu(samples);
-        model.fit_latency(samples);
+        model.fit_constants(samples);
         model.fit_uncertainty(samples);
         Ok(model)
     }
@@ -343,57 +342,66 @@ impl Analytic {
         }
     }
 
-    fn fit_cpu(&mut self, samples: &[Sample]) {
-        const BUSY: f64 = 0.05;
-        let mut ratios: Vec<f64> = samples
-            .iter()
-            .filter_map(|sample| {
-                let idle = self.options.idle_cores * f64::from(sample.query.parallelism);
-                let working = self.work_out(&sample.query);
-                let busy = (working.estimate.cpu_cores - idle) / self.options.cpu_per_busy_core;
-                let measured = sample.measured.cpu_cores - idle;
-                (busy >= BUSY && measured > 0.0).then(|| measured / busy)
-            })
-            .collect();
-        if let Some(ratio) = median(&mut ratios) {
-            self.options.cpu_per_busy_core = ratio.clamp(0.01, 100.0);
-        }
-    }
-
-    /// Alternates between the base latency and the share of full buffers, each on a logarithmic grid.
-    fn fit_latency(&mut self, samples: &[Sample]) {
-        const ROUNDS: usize = 2;
+    /// Searches the constants of latency and cpu one after another, coarsely and then finely.
+    fn fit_constants(&mut self, samples: &[Sample]) {
         if samples.is_empty() {
             return;
         }
+        // Which of throughput, latency and cpu a constant shapes, and the powers of ten that it may take.
+        type Constant = (usize, fn(&mut AnalyticOptions) -> &mut f64, (f64, f64));
+        const CONSTANTS: [Constant; 4] = [
+            (1, |options| &mut options.base_latency_ms, (-2.0, 5.0)),
+            (1, |options| &mut options.full_buffers, (-4.0, 1.0)),
+            (2, |options| &mut options.cpu_per_busy_core, (-2.0, 2.0)),
+            (2, |options| &mut options.idle_cores, (-5.0, 1.0)),
+        ];
+        const COARSE: usize = 60;
+        const FINE: usize = 24;
+        const ROUNDS: usize = 3;
+        /// More samples than this say no more of four constants.
+        const ENOUGH: usize = 4000;
+        let samples: Vec<Sample> = samples
+            .iter()
+            .step_by(samples.len().div_ceil(ENOUGH))
+            .copied()
+            .collect();
         for _ in 0..ROUNDS {
-            // 0.01 ms to 100 s.
-            self.fit_constant(samples, |options| &mut options.base_latency_ms, (-2.0, 5.0));
-            self.fit_constant(samples, |options| &mut options.full_buffers, (-4.0, 1.0));
+            for (target, constant, (from, to)) in CONSTANTS {
+                self.fit_constant(&samples, target, constant, (from, to), COARSE);
+            }
+        }
+        for _ in 0..ROUNDS {
+            for (target, constant, (from, to)) in CONSTANTS {
+                let exponent = constant(&mut self.options).max(1e-9).log10();
+                let step = (to - from) / COARSE as f64;
+                let near = ((exponent - step).max(from), (exponent + step).min(to));
+                self.fit_constant(&samples, target, constant, near, FINE);
+            }
         }
     }
 
-    /// Sets a constant to the power of ten within `exponents` that has the least absolute error of the logarithm of the
-    /// latency, unless what it is now is better.
+    /// Sets a constant to the power of ten within `exponents` with the least absolute error of the logarithm, unless
+    /// what it is now is better.
     fn fit_constant(
         &mut self,
         samples: &[Sample],
+        target: usize,
         constant: fn(&mut AnalyticOptions) -> &mut f64,
         (from, to): (f64, f64),
+        steps: usize,
     ) {
-        const STEPS: i32 = 60;
         let error = |model: &Self| -> f64 {
             samples
                 .iter()
                 .map(|sample| {
-                    let expected = model.work_out(&sample.query).estimate.latency_ms;
-                    log_ratio(sample.measured.latency_ms, expected, LATENCY_FLOOR_MS).abs()
+                    let expected = model.work_out(&sample.query).estimate;
+                    log_errors(&sample.measured, &expected)[target].abs()
                 })
                 .sum()
         };
         let mut best = (error(self), *constant(&mut self.options));
-        for step in 0..=STEPS {
-            let candidate = 10f64.powf(from + (to - from) * f64::from(step) / f64::from(STEPS));
+        for step in 0..=steps {
+            let candidate = 10f64.powf(from + (to - from) * step as f64 / steps as f64);
             *constant(&mut self.options) = candidate;
             let error = error(self);
             if error < best.0 {

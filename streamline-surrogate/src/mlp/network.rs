@@ -146,7 +146,7 @@ impl DenseNetwork {
             static SCRATCH: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
         }
         let count = rows.len() / self.inputs;
-        if rows.len() % self.inputs != 0 || out.len() != count * self.outputs {
+        if !rows.len().is_multiple_of(self.inputs) || out.len() != count * self.outputs {
             return Err(SurrogateError::WrongLength {
                 queries: count,
                 out: out.len() / self.outputs,
@@ -399,7 +399,10 @@ mod tests {
         for (row, together) in rows.chunks_exact(8).zip(together.chunks_exact(3)) {
             let mut alone = [0.0; 3];
             network.infer(row, &mut alone).unwrap();
-            assert_eq!(alone, together);
+            assert_eq!(
+                alone.map(f32::to_bits).as_slice(),
+                together.iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+            );
         }
     }
 

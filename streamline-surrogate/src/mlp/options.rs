@@ -38,9 +38,9 @@ pub struct MlpOptions {
     pub epochs: usize,
     /// Samples in a step, 1 to 65,536; small sets get smaller steps. Default 128.
     pub batch: usize,
-    /// The step size of AdamW at the start, 1e-6 to 1; it falls to a fiftieth of it along a cosine. Default 0.005.
+    /// The step size of `AdamW` at the start, 1e-6 to 1; it falls to a fiftieth of it along a cosine. Default 0.005.
     pub learning_rate: f64,
-    /// Weight decay of AdamW, 0 to 1. Default 0.01.
+    /// Weight decay of `AdamW`, 0 to 1. Default 0.01.
     pub weight_decay: f64,
     /// Epochs without a better validation loss in any member after which training ends, at least 1. Default 40.
     pub patience: usize,
