@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use streamline_core::{OperatorEstimate, OperatorKind};
 use streamline_surrogate::{
     Analytic, AnalyticOptions, CapacityCurve, Mlp, MlpOptions, PerformanceSurrogate, Prediction, Query,
-    Sample, Scores,
+    Sample, Score, Scores,
 };
 
 /// The folder of measured data; none, with a line that says so, where it is not there.
