@@ -12,6 +12,7 @@ mod chebyshev;
 mod mlp;
 mod score;
 
+mod envelope;
 mod error;
 #[cfg(test)]
 mod synthetic;

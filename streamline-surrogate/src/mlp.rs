@@ -173,10 +173,29 @@ impl Mlp {
         options: &MlpOptions,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Self, SurrogateError> {
+        Self::fit_weighted(samples, &vec![1.0; samples.len()], options, progress)
+    }
+
+    /// Learns from samples that count more or less: each as much as its weight, 1e-6 to 1,000, over the mean of all
+    /// weights.
+    ///
+    /// Weights bear on the networks' training. The calibration of the analytic model and the scores count all samples
+    /// alike.
+    ///
+    /// # Errors
+    /// As [`Mlp::fit`]; [`SurrogateError::InvalidOption`] for a weight out of range, or if there is not one for each
+    /// sample.
+    pub fn fit_weighted(
+        samples: &[Sample],
+        weights: &[f64],
+        options: &MlpOptions,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Self, SurrogateError> {
         options.check()?;
         for (index, sample) in samples.iter().enumerate() {
             sample.check(index)?;
         }
+        let weights = relative_weights(samples.len(), weights)?;
         let split = Split::by_configuration(samples, options.test_share, options.members, options.seed)?;
         let learned = split.learned_from();
         let known: Vec<Sample> = learned.iter().map(|&index| samples[index]).collect();
@@ -208,6 +227,7 @@ impl Mlp {
                 })
                 .collect(),
             targets: logs.iter().map(|log| correction.target(log)).collect(),
+            weights,
         };
         let Trained {
             members,
@@ -502,6 +522,25 @@ impl Correction {
                 && (0.0..=100.0).contains(&high)
         })
     }
+}
+
+/// The weights over their mean.
+fn relative_weights(samples: usize, weights: &[f64]) -> Result<Vec<f32>, SurrogateError> {
+    let refuse = |name, value, expected| {
+        Err(SurrogateError::InvalidOption {
+            name,
+            value,
+            expected,
+        })
+    };
+    if weights.len() != samples {
+        return refuse("weights.len", weights.len() as f64, "one for each sample");
+    }
+    if let Some(&weight) = weights.iter().find(|weight| !(1e-6..=1e3).contains(*weight)) {
+        return refuse("weights", weight, "1e-6 to 1000");
+    }
+    let mean = weights.iter().sum::<f64>() / samples.max(1) as f64;
+    Ok(weights.iter().map(|weight| (weight / mean) as f32).collect())
 }
 
 /// The outputs of row `index` of a member.

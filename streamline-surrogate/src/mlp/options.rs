@@ -36,7 +36,7 @@ pub struct MlpOptions {
     pub members: usize,
     /// The most passes over the training samples, 1 to 100,000. Default 200.
     pub epochs: usize,
-    /// Samples in a step, 1 to 65,536; small sets get smaller steps. Default 128.
+    /// Samples in a step, 1 to 65,536; small sets get smaller steps. Default 64.
     pub batch: usize,
     /// The step size of `AdamW` at the start, 1e-6 to 1; it falls to a fiftieth of it along a cosine. Default 0.005.
     pub learning_rate: f64,
@@ -60,7 +60,7 @@ impl Default for MlpOptions {
             hidden: vec![64, 64],
             members: 5,
             epochs: 200,
-            batch: 128,
+            batch: 64,
             learning_rate: 0.005,
             weight_decay: 0.01,
             patience: 40,

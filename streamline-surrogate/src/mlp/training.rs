@@ -42,6 +42,8 @@ pub struct Progress {
 pub(crate) struct TrainingSet {
     pub(crate) features: Vec<[f32; FEATURES]>,
     pub(crate) targets: Vec<[f32; TARGETS]>,
+    /// How much each sample counts; 1 is an ordinary one.
+    pub(crate) weights: Vec<f32>,
 }
 
 /// Members with the weights of their best epochs.
@@ -127,12 +129,13 @@ impl Ensemble {
     }
 }
 
-/// `√(1 + e²) − 1`, summed over values and divided by the rows: quadratic for small errors, linear for large ones, so
-/// that single bad samples do not rule.
-fn loss(outputs: Tensor<3>, targets: Tensor<3>) -> Tensor<1> {
+/// `√(1 + e²) − 1`, weighted, summed over values and divided by the rows: quadratic for small errors, linear for large
+/// ones, so that single bad samples do not rule.
+fn loss(outputs: Tensor<3>, targets: Tensor<3>, weights: Tensor<3>) -> Tensor<1> {
     let [_, rows, _] = outputs.dims();
     let error = outputs - targets;
-    ((error.clone() * error) + 1.0).sqrt().sub_scalar(1.0).sum() / rows as f32
+    let each = ((error.clone() * error) + 1.0).sqrt().sub_scalar(1.0);
+    (each * weights).sum() / rows as f32
 }
 
 /// The same loss of compact weights on the samples `indices`.
@@ -148,13 +151,15 @@ fn compact_loss(
     }
     buffers.out.resize(indices.len() * TARGETS, 0.0);
     network.infer(&buffers.rows, &mut buffers.out)?;
-    let mut sum = 0.0;
+    let (mut sum, mut weights) = (0.0, 0.0);
     for (&index, out) in indices.iter().zip(buffers.out.chunks_exact(TARGETS)) {
+        let weight = f64::from(set.weights[index]);
+        weights += weight;
         for (target, out) in set.targets[index].iter().zip(out) {
-            sum += (1.0 + f64::from(out - target).powi(2)).sqrt() - 1.0;
+            sum += weight * ((1.0 + f64::from(out - target).powi(2)).sqrt() - 1.0);
         }
     }
-    Ok(sum / indices.len().max(1) as f64)
+    Ok(sum / f64::max(weights, f64::MIN_POSITIVE))
 }
 
 #[derive(Default)]
@@ -211,16 +216,20 @@ pub(crate) fn train(
             let rows = batch.min(longest - start);
             let mut inputs = Vec::with_capacity(members * rows * FEATURES);
             let mut targets = Vec::with_capacity(members * rows * TARGETS);
+            let mut weights = Vec::with_capacity(members * rows);
             for order in &orders {
                 // A member with fewer samples starts over.
                 for &index in order.iter().cycle().skip(start).take(rows) {
                     inputs.extend_from_slice(&set.features[index]);
                     targets.extend_from_slice(&set.targets[index]);
+                    weights.push(set.weights[index]);
                 }
             }
-            let inputs = Tensor::<3>::from_data(TensorData::new(inputs, [members, rows, FEATURES]), &device);
-            let targets = Tensor::<3>::from_data(TensorData::new(targets, [members, rows, TARGETS]), &device);
-            let loss = loss(ensemble.forward(inputs), targets);
+            let tensor = |values: Vec<f32>, width: usize| {
+                Tensor::<3>::from_data(TensorData::new(values, [members, rows, width]), &device)
+            };
+            let outputs = ensemble.forward(tensor(inputs, FEATURES));
+            let loss = loss(outputs, tensor(targets, TARGETS), tensor(weights, 1));
             let gradients = GradientsParams::from_grads(loss.backward(), &ensemble);
             ensemble = optimizer.step(rate, ensemble, gradients);
             let loss = loss
