@@ -88,16 +88,24 @@ pub enum SurrogateError {
     /// A curve could not be fitted.
     #[error("the least-squares problem could not be solved")]
     Unsolvable,
-    /// A model file could not be read or written.
-    #[error("model file {}: i/o failed", path.display())]
+    /// Samples could not be read from CSV, or written to it.
+    #[error("line {line} of the samples: {reason}")]
+    Csv {
+        /// The line, from 1 with the header; 0 where it is not known.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A model or a sample store could not be read or written.
+    #[error("file {}: i/o failed", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// A model file is not what it should be.
-    #[error("model file {}: {reason}", path.display())]
+    /// The file of a model or of a sample store is not what it should be.
+    #[error("file {}: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

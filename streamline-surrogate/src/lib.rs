@@ -12,6 +12,10 @@ mod chebyshev;
 mod mlp;
 mod score;
 
+mod drift;
+mod samples_csv;
+mod store;
+
 mod envelope;
 mod error;
 #[cfg(test)]
@@ -19,9 +23,12 @@ mod synthetic;
 
 pub use analytic::{Analytic, AnalyticOptions};
 pub use capacity::{CapacityCurve, CapacityOptions, CapacityPoint, CurveForm};
+pub use drift::drift;
 pub use error::SurrogateError;
 #[cfg(feature = "burn")]
-pub use mlp::{Backend, DenseLayer, DenseNetwork, Mlp, MlpOptions, Progress, TrainingReport};
+pub use mlp::{Backend, DenseLayer, DenseNetwork, Mlp, MlpOptions, Progress, Refresh, TrainingReport};
+pub use samples_csv::{read_samples, write_samples};
 pub use scalability::Scalability;
 pub use score::{Score, Scores};
+pub use store::{SampleStore, StoreOptions};
 pub use surrogate::{PerformanceSurrogate, Prediction, Query, Sample};

@@ -12,6 +12,7 @@ mod features;
 mod model_file;
 mod network;
 mod options;
+mod refresh;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ mod training;
 
 pub use network::{DenseLayer, DenseNetwork};
 pub use options::{Backend, MlpOptions};
+pub use refresh::Refresh;
 pub use training::Progress;
 
 use features::{FEATURES, Features, numbers};
