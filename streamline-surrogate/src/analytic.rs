@@ -169,6 +169,7 @@ pub(crate) fn kind_index(kind: OperatorKind) -> usize {
 
 /// What the model knows of a query beside its answer.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "burn"), expect(dead_code, reason = "the networks see the rest"))]
 pub(crate) struct Working {
     pub(crate) estimate: OperatorEstimate,
     /// Input rate over capacity.
