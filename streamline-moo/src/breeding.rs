@@ -22,19 +22,19 @@ pub(crate) struct Breeder {
     variation: Variation,
     seen: Seen,
     entrants: Vec<u32>,
-    /// Whether individuals are compared by rank and crowding, or by rank alone.
-    pub(crate) by_crowding: bool,
+    /// Whether tournaments compare rank and crowding (NSGA-II), or violation alone (NSGA-III).
+    by_crowding: bool,
 }
 
 impl Breeder {
-    pub(crate) fn new(layout: Layout, options: &Options) -> Self {
+    pub(crate) fn new(layout: Layout, options: &Options, by_crowding: bool) -> Self {
         let variation = Variation::new(&options.operators, &layout);
         Self {
             layout,
             variation,
             seen: Seen::default(),
             entrants: Vec::new(),
-            by_crowding: true,
+            by_crowding,
         }
     }
 
@@ -116,11 +116,13 @@ impl Breeder {
         );
         pool.resize(parents + count);
         let w = pool.width;
-        if w > 0 {
+        if w == 0 {
+            pool.hashes[parents..].fill(hash(&[]));
+        } else {
             let streams = Streams::new(options.seed, generation, Purpose::Variation);
             let (old, new) = pool.genomes.split_at_mut(parents * w);
-            let (ranks, crowding) = (&pool.ranks, &pool.crowding);
-            let best = |entrants: &[u32]| self.winner(entrants[0], entrants[1], ranks, crowding);
+            let merits = (&pool.ranks[..], &pool.crowding[..], &pool.violations[..]);
+            let best = |entrants: &[u32]| self.winner(entrants[0], entrants[1], merits);
             let pair = |(j, (children, hashes)): (usize, (&mut [f64], &mut [u64]))| {
                 let entrants = &self.entrants[4 * j..4 * j + 4];
                 let mut random = streams.stream(j as u64);
@@ -170,11 +172,15 @@ impl Breeder {
         }
     }
 
+    /// The better of two individuals by ranks, crowding distances and violations; the first of equals.
     #[inline]
-    fn winner(&self, a: u32, b: u32, ranks: &[u32], crowding: &[f64]) -> usize {
+    fn winner(&self, a: u32, b: u32, (ranks, crowding, violations): (&[u32], &[f64], &[f64])) -> usize {
         let (i, j) = (a as usize, b as usize);
-        let first = ranks[i] < ranks[j]
-            || (ranks[i] == ranks[j] && (!self.by_crowding || crowding[i] >= crowding[j]));
+        let first = if self.by_crowding {
+            ranks[i] < ranks[j] || (ranks[i] == ranks[j] && crowding[i] >= crowding[j])
+        } else {
+            violations[i] <= violations[j]
+        };
         if first { i } else { j }
     }
 
@@ -227,7 +233,7 @@ impl Breeder {
                 } else if w > 0 {
                     let mut choose = || {
                         let (a, b) = (random.below(begin) as u32, random.below(begin) as u32);
-                        self.winner(a, b, &pool.ranks, &pool.crowding)
+                        self.winner(a, b, (&pool.ranks, &pool.crowding, &pool.violations))
                     };
                     let parents = [choose(), choose()];
                     self.bear(&pool.genomes[..begin * w], w, parents, &mut child, &mut random);

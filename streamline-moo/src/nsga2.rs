@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Error, Options, Outcome, Problem, Run};
+use crate::{Checkpoint, Error, Options, Outcome, Problem, Run};
 
 /// NSGA-II (K. Deb, A. Pratap, S. Agarwal, T. Meyarivan: *A fast and elitist multiobjective genetic algorithm: NSGA-II*,
 /// IEEE Transactions on Evolutionary Computation 6(2), 2002), for mixed variables.
@@ -82,6 +82,19 @@ impl Nsga2 {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn start<'p, P: Problem + ?Sized>(&self, problem: &'p P) -> Result<Run<'p, P>, Error> {
-        Run::start(problem, self.options.clone())
+        Run::start(problem, self.options.clone(), None)
+    }
+
+    /// Continues where a [`Checkpoint`] was taken, bit for bit if the problem and the options (but for the stop conditions)
+    /// are the same.
+    ///
+    /// # Errors
+    /// [`Error::Checkpoint`] if it does not fit the problem or the options.
+    pub fn resume<'p, P: Problem + ?Sized>(
+        &self,
+        problem: &'p P,
+        checkpoint: &Checkpoint,
+    ) -> Result<Run<'p, P>, Error> {
+        Run::resume(problem, self.options.clone(), None, checkpoint)
     }
 }

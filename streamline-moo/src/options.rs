@@ -151,7 +151,7 @@ pub enum Sampling {
     /// Each value for itself.
     #[default]
     Uniform,
-    /// Each variable's range cut into as many cells as there are individuals, each cell used once (M. D. McKay, R. J.
+    /// Each variable's range cut into as many cells as there are individuals, each cell used once (M. D. `McKay`, R. J.
     /// Beckman, W. J. Conover 1979).
     LatinHypercube,
 }

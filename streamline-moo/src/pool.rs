@@ -89,7 +89,7 @@ impl Pool {
     }
 
     /// Keeps the individuals listed, in as few moves as can be: those that sit below the new length stay where they are.
-    pub(crate) fn keep(&mut self, survivors: &mut Vec<u32>) {
+    pub(crate) fn keep(&mut self, survivors: &mut [u32]) {
         survivors.sort_unstable();
         let len = survivors.len();
         let stay = survivors.partition_point(|&i| (i as usize) < len);
@@ -139,7 +139,7 @@ mod tests {
         let mut pool = Pool::new(1, &[Goal::Minimise], 0);
         pool.resize(6);
         pool.genomes.copy_from_slice(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
-        pool.keep(&mut vec![5, 1, 4]);
+        pool.keep(&mut [5, 1, 4]);
         assert_eq!(pool.genomes[..3], [4.0, 1.0, 5.0]);
         assert_eq!(pool.len, 3);
     }

@@ -4,7 +4,7 @@
 //! the seed, the generation, the purpose and an index. So the work can be cut into pieces in any way, and a
 //! resumed run needs no generator state beyond the seed and the generation.
 //!
-//! The generator is xoshiro256++ seeded by SplitMix64 (D. Blackman, S. Vigna: *Scrambled linear pseudorandom
+//! The generator is xoshiro256++ seeded by `SplitMix64` (D. Blackman, S. Vigna: *Scrambled linear pseudorandom
 //! number generators*, ACM Transactions on Mathematical Software 47(4), 2021).
 
 /// What a stream is drawn for, so that no two uses in one generation share numbers.
@@ -15,6 +15,7 @@ pub(crate) enum Purpose {
     Mating,
     Variation,
     Immigrant,
+    Niche,
 }
 
 /// The family of streams of one generation and purpose.

@@ -71,6 +71,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Goes over the rows.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [f64]> + Clone + use<'a> {
         let (data, width) = (self.data, self.width);
         (0..self.len).map(move |i| &data[i * width..(i + 1) * width])

@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 
 use crate::archive::Archive;
 use crate::breeding::Breeder;
+use crate::checkpoint::{Bits, Checkpoint, Individuals, fits};
+use crate::niching::Niching;
 use crate::options::{ConstraintHandling, Options};
 use crate::pool::Pool;
+use crate::random::{Purpose, Streams};
 use crate::stop::Watch;
-use crate::survival::Survival;
+use crate::survival::{Cut, Survival};
 use crate::variable::Layout;
-use crate::{Error, Evaluations, Outcome, Population, Problem, Rows, StopReason};
+use crate::{Directions, Error, Evaluations, Outcome, Population, Problem, Rows, StopReason};
 
 /// A run in progress. Made by [`Nsga2::start`](crate::Nsga2::start), for those who want the loop in their own hands.
 ///
@@ -38,6 +41,8 @@ pub struct Run<'p, P: Problem + ?Sized> {
     pub(crate) pool: Pool,
     breeder: Breeder,
     survival: Survival,
+    /// Where reference directions cut the last front, not crowding.
+    niching: Option<Niching>,
     pub(crate) archive: Option<Archive>,
     watch: Watch,
     pub(crate) generation: u64,
@@ -51,13 +56,27 @@ pub struct Run<'p, P: Problem + ?Sized> {
 
 impl<'p, P: Problem + ?Sized> Run<'p, P> {
     /// A run without its first population.
-    pub(crate) fn prepare(problem: &'p P, options: Options) -> Result<Self, Error> {
+    pub(crate) fn prepare(
+        problem: &'p P,
+        options: Options,
+        directions: Option<&Directions>,
+    ) -> Result<Self, Error> {
         let goals = problem.objectives();
         if goals.is_empty() {
             return Err(Error::NoObjective);
         }
         let layout = Layout::new(problem.variables())?;
         options.validate(layout.width(), goals.len())?;
+        if let Some(directions) = directions {
+            let (given, expected) = (directions.rows().width(), goals.len());
+            if given != expected {
+                return Err(Error::Width {
+                    what: "a reference direction",
+                    given,
+                    expected,
+                });
+            }
+        }
         let k = problem.constraints();
         let pool = Pool::new(layout.width(), goals, k);
         Ok(Self {
@@ -65,7 +84,8 @@ impl<'p, P: Problem + ?Sized> Run<'p, P> {
                 .archive
                 .map(|capacity| Archive::new(capacity, layout.width(), goals, k)),
             watch: Watch::new(&options.stop, goals),
-            breeder: Breeder::new(layout, &options),
+            breeder: Breeder::new(layout, &options, directions.is_none()),
+            niching: directions.map(Niching::new),
             survival: Survival::default(),
             problem,
             options,
@@ -79,8 +99,12 @@ impl<'p, P: Problem + ?Sized> Run<'p, P> {
         })
     }
 
-    pub(crate) fn start(problem: &'p P, options: Options) -> Result<Self, Error> {
-        let mut run = Self::prepare(problem, options)?;
+    pub(crate) fn start(
+        problem: &'p P,
+        options: Options,
+        directions: Option<&Directions>,
+    ) -> Result<Self, Error> {
+        let mut run = Self::prepare(problem, options, directions)?;
         run.breeder.found(&mut run.pool, problem, &run.options);
         run.evaluate(0)?;
         if let ConstraintHandling::Epsilon { share, .. } = run.options.constraints {
@@ -96,6 +120,71 @@ impl<'p, P: Problem + ?Sized> Run<'p, P> {
         let n = run.pool.len;
         run.survive(n);
         Ok(run)
+    }
+
+    pub(crate) fn resume(
+        problem: &'p P,
+        options: Options,
+        directions: Option<&Directions>,
+        checkpoint: &Checkpoint,
+    ) -> Result<Self, Error> {
+        let mut run = Self::prepare(problem, options, directions)?;
+        checkpoint.validate(run.options.seed, run.options.population)?;
+        checkpoint.population.restore(&mut run.pool)?;
+        let archives = |there: bool| u64::from(there);
+        fits(
+            "the archive",
+            archives(checkpoint.archive.is_some()),
+            archives(run.archive.is_some()),
+        )?;
+        if let (Some(archive), Some(stored)) = (&mut run.archive, &checkpoint.archive) {
+            stored.restore(&mut archive.pool)?;
+        }
+        checkpoint.epsilon.check("epsilon", 1)?;
+        run.epsilon = checkpoint.epsilon.values().sum();
+        run.watch.snapshot = checkpoint
+            .snapshot_at
+            .map(|at| (at, checkpoint.snapshot.values().collect()));
+        fits(
+            "niching",
+            archives(checkpoint.niching.is_some()),
+            archives(run.niching.is_some()),
+        )?;
+        if let (Some(niching), Some((ideal, extremes))) = (&mut run.niching, &checkpoint.niching) {
+            ideal.check("the ideal point", niching.ideal.len())?;
+            extremes.check("the extreme points", niching.extremes.len())?;
+            niching.ideal = ideal.values().collect();
+            niching.extremes = extremes.values().collect();
+        }
+        run.generation = checkpoint.generation;
+        run.evaluations = checkpoint.evaluations;
+        run.before = checkpoint.elapsed;
+        Ok(run)
+    }
+
+    /// All that is needed to continue from here.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let snapshot = self.watch.snapshot.as_ref();
+        Checkpoint {
+            version: Checkpoint::VERSION,
+            seed: self.options.seed,
+            generation: self.generation,
+            evaluations: self.evaluations,
+            elapsed: self.elapsed(),
+            population: Individuals::of(&self.pool),
+            archive: self
+                .archive
+                .as_ref()
+                .map(|archive| Individuals::of(&archive.pool)),
+            snapshot_at: snapshot.map(|s| s.0),
+            snapshot: snapshot.map_or(Bits::default(), |s| s.1.as_slice().into()),
+            epsilon: [self.epsilon].as_slice().into(),
+            niching: self
+                .niching
+                .as_ref()
+                .map(|n| (n.ideal.as_slice().into(), n.extremes.as_slice().into())),
+        }
     }
 
     /// Makes one more generation, unless there is a reason to stop, which is given then.
@@ -197,7 +286,7 @@ impl<'p, P: Problem + ?Sized> Run<'p, P> {
             // Ranks by what is feasible in truth.
             let mut pool = self.pool.clone();
             pool.resize(len);
-            Survival::default().select(&mut pool, len, 0.0, self.options.crowding);
+            Survival::default().select(&mut pool, len, 0.0, Cut::Crowding(self.options.crowding));
             pool.to_population(0..len)
         } else {
             self.pool.to_population(0..len)
@@ -282,8 +371,14 @@ impl<'p, P: Problem + ?Sized> Run<'p, P> {
 
     fn survive(&mut self, keep: usize) {
         let epsilon = self.epsilon_now();
-        self.survival
-            .select(&mut self.pool, keep, epsilon, self.options.crowding);
+        let cut = match &mut self.niching {
+            Some(niching) => {
+                let streams = Streams::new(self.options.seed, self.generation, Purpose::Niche);
+                Cut::Niching(niching, streams.stream(0))
+            }
+            None => Cut::Crowding(self.options.crowding),
+        };
+        self.survival.select(&mut self.pool, keep, epsilon, cut);
         self.pool.keep(&mut self.survival.survivors);
         self.pool.resize(keep);
     }

@@ -1,8 +1,17 @@
-//! Who lives on: fronts first, then crowding within the front that fits only in part.
+//! Who lives on: fronts first, then crowding or niching within the front that fits only in part.
 
 use crate::crowding::Crowd;
+use crate::niching::Niching;
 use crate::pool::Pool;
+use crate::random::Stream;
 use crate::{Crowding, Rows, Sorter};
+
+/// How the front that fits only in part is cut.
+#[derive(Debug)]
+pub(crate) enum Cut<'a> {
+    Crowding(Crowding),
+    Niching(&'a mut Niching, Stream),
+}
 
 /// Memory for choosing survivors.
 #[derive(Debug, Default)]
@@ -22,7 +31,7 @@ pub(crate) struct Survival {
 impl Survival {
     /// Ranks all individuals in the pool, lists `keep` survivors and gives these their crowding distances. A violation up
     /// to `epsilon` counts as none.
-    pub(crate) fn select(&mut self, pool: &mut Pool, keep: usize, epsilon: f64, crowding: Crowding) {
+    pub(crate) fn select(&mut self, pool: &mut Pool, keep: usize, epsilon: f64, mut cut: Cut<'_>) {
         self.survivors.clear();
         let all_feasible = self.split(pool, epsilon);
         let fronts = if all_feasible {
@@ -47,6 +56,33 @@ impl Survival {
             if room == 0 {
                 continue;
             }
+            let crowding = match &mut cut {
+                Cut::Crowding(crowding) => *crowding,
+                Cut::Niching(niching, random) => {
+                    for &i in members {
+                        pool.crowding[i as usize] = 0.0;
+                    }
+                    if members.len() <= room {
+                        self.survivors.extend_from_slice(members);
+                    }
+                    if members.len() >= room {
+                        // The best front without the detour over `feasible` of what is at hand.
+                        let best: Vec<u32> = match (all_feasible, fronts.front(0)) {
+                            (true, best) => best.to_vec(),
+                            (false, best) => best.iter().map(|&i| self.feasible[i as usize]).collect(),
+                        };
+                        let last = if members.len() > room { members } else { &[] };
+                        let full = self.survivors.len();
+                        let survivors = &mut self.survivors;
+                        let mut chosen = Vec::with_capacity(room);
+                        niching.choose(pool, &survivors[..full], last, &best, keep - full, random, |i| {
+                            chosen.push(i)
+                        });
+                        survivors.append(&mut chosen);
+                    }
+                    continue;
+                }
+            };
             self.crowd.prepare(pool.objectives(), members, true);
             if members.len() > room && crowding == Crowding::OneAtATime {
                 self.crowd.thin(room, |position, distance| {
@@ -151,7 +187,7 @@ mod tests {
             ([8.0, 10.0], 0.0),
         ]);
         let mut survival = Survival::default();
-        survival.select(&mut pool, 3, 0.0, Crowding::OneAtATime);
+        survival.select(&mut pool, 3, 0.0, Cut::Crowding(Crowding::OneAtATime));
         assert_eq!(pool.ranks, [2, 0, 1, 0]);
         assert_eq!(survival.survivors, [3, 1, 2]);
     }
@@ -159,7 +195,7 @@ mod tests {
     #[test]
     fn violations_up_to_epsilon_count_as_none() {
         let mut pool = pool(&[([0.0, 0.0], 1.0), ([9.0, 9.0], -1.0)]);
-        Survival::default().select(&mut pool, 2, 1.0, Crowding::OneAtATime);
+        Survival::default().select(&mut pool, 2, 1.0, Cut::Crowding(Crowding::OneAtATime));
         assert_eq!(pool.ranks, [0, 1]);
     }
 
@@ -168,7 +204,7 @@ mod tests {
         let rows: Vec<_> = (0..9).map(|i| ([f64::from(i), f64::from(8 - i)], 0.0)).collect();
         for crowding in [Crowding::OneAtATime, Crowding::AllAtOnce] {
             let mut survival = Survival::default();
-            survival.select(&mut pool(&rows), 4, 0.0, crowding);
+            survival.select(&mut pool(&rows), 4, 0.0, Cut::Crowding(crowding));
             assert_eq!(survival.survivors.len(), 4);
             assert!(survival.survivors.contains(&0) && survival.survivors.contains(&8));
         }

@@ -57,6 +57,7 @@ impl Fronts {
     }
 
     /// Goes over the fronts, the best first.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         (0..self.len()).map(|k| self.front(k))
     }

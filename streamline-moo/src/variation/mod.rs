@@ -152,7 +152,7 @@ impl Variation {
                     .polynomial
                     .mutate(value, lower - 0.5, upper + 0.5, random.unit());
                 let moved = moved.round().clamp(lower, upper);
-                if moved != value {
+                if (moved - value).abs() > 0.5 {
                     return moved;
                 }
                 // A move within the cell is a step to a neighbour, so that a mutation changes something.

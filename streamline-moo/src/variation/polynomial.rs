@@ -1,6 +1,6 @@
 //! Polynomial mutation within bounds.
 
-/// Polynomial mutation with its exponents worked out (K. Deb, M. Goyal: *A combined genetic adaptive search (GeneAS) for
+/// Polynomial mutation with its exponents worked out (K. Deb, M. Goyal: *A combined genetic adaptive search (`GeneAS`) for
 /// engineering design*, Computer Science and Informatics 26(4), 1996).
 #[derive(Debug)]
 pub(super) struct Polynomial {

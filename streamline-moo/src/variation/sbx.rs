@@ -18,7 +18,7 @@ pub(super) struct Sbx {
 impl Sbx {
     pub(super) fn new(index: f64) -> Self {
         let exponent = index + 1.0;
-        let roots = (0..=8).find(|&k| f64::from(1u32 << k) == exponent);
+        let roots = (0..=8).find(|&k| (f64::from(1u32 << k) - exponent).abs() < f64::EPSILON);
         Self {
             exponent,
             inverse: 1.0 / exponent,
