@@ -11,6 +11,8 @@ use crate::objective::Contention;
 
 /// Kinds of load: cpu, state access, network.
 const KINDS: usize = 3;
+/// The power in the smooth stand-in for the largest share.
+pub(crate) const SHARPNESS: i32 = 16;
 
 /// What an operator's instances send to those of another.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +22,23 @@ struct Stream {
     forward: bool,
     bytes_per_sender: f64,
     receivers: f64,
+}
+
+impl Stream {
+    /// The bytes per second that a TaskManager sends to others.
+    fn sent(&self, load: &Load) -> f64 {
+        let senders = f64::from(load.count(self.from));
+        if senders <= 0.0 {
+            return 0.0;
+        }
+        let receivers = f64::from(load.count(self.to));
+        self.bytes_per_sender
+            * if self.forward {
+                (senders - receivers).max(0.0)
+            } else {
+                senders * (1.0 - receivers / self.receivers)
+            }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -32,6 +51,8 @@ pub(crate) struct ContentionModel {
     /// The even share and the worst that can be, per kind.
     even: [f64; KINDS],
     worst: [f64; KINDS],
+    /// What counts as 1 in the search, per kind.
+    limits: [f64; KINDS],
 }
 
 impl ContentionModel {
@@ -68,6 +89,7 @@ impl ContentionModel {
                 receivers: operators[to as usize].items.len() as f64,
             });
         }
+        let limits = request.contention_limits;
         let cpu: Vec<f64> = items.iter().map(|item| item.demand.cpu_cores).collect();
         let managers = request.cluster.task_managers();
         let most_slots = managers.iter().map(|manager| manager.slots).max().unwrap_or(0) as usize;
@@ -95,26 +117,41 @@ impl ContentionModel {
             touching,
             even,
             worst,
+            limits: [limits.cpu, limits.state_access, limits.network],
         }
     }
 
     /// The part of a TaskManager's network load that an operator takes part in.
     fn network_with(&self, operator: u32, load: &Load) -> f64 {
-        let mut sum = 0.0;
-        for &stream in &self.touching[operator as usize] {
-            let stream = &self.streams[stream as usize];
-            let senders = f64::from(load.count(stream.from));
-            if senders > 0.0 {
-                let receivers = f64::from(load.count(stream.to));
-                sum += stream.bytes_per_sender
-                    * if stream.forward {
-                        (senders - receivers).max(0.0)
-                    } else {
-                        senders * (1.0 - receivers / stream.receivers)
-                    };
+        self.touching[operator as usize]
+            .iter()
+            .map(|&stream| self.streams[stream as usize].sent(load))
+            .sum()
+    }
+
+    /// The largest share of a TaskManager that no further instance can lower: what is there of cpu and state access, and
+    /// what flows between operators that are placed in full.
+    pub(crate) fn least(&self, load: &Load, items: &[Item], complete: &[bool]) -> f64 {
+        let (mut cpu, mut state_access, mut network) = (0.0, 0.0, 0.0);
+        for &item in &load.items {
+            cpu += self.cpu[item as usize];
+            state_access += self.state_access[items[item as usize].operator as usize];
+        }
+        for stream in &self.streams {
+            if complete[stream.from as usize] && complete[stream.to as usize] {
+                network += stream.sent(load);
             }
         }
-        sum
+        let shares = [
+            self.share(0, cpu),
+            self.share(1, state_access),
+            self.share(2, network),
+        ];
+        shares.into_iter().fold(0.0, f64::max)
+    }
+
+    fn against_limit(&self, kind: usize, load: f64) -> f64 {
+        self.share(kind, load) / self.limits[kind]
     }
 
     fn share(&self, kind: usize, load: f64) -> f64 {
@@ -171,20 +208,28 @@ impl Loads {
         }
     }
 
-    /// A smooth stand-in for the largest share, which falls also when only some of the busy TaskManagers are relieved.
-    pub(crate) fn pressure(&self, model: &ContentionModel, sharpness: i32) -> f64 {
-        let mut sum = 0.0;
-        for loads in &self.per_manager {
-            for kind in 0..KINDS {
-                sum += model.share(kind, loads[kind]).powi(sharpness);
-            }
-        }
-        sum
+    /// The largest share against its limit.
+    pub(crate) fn largest(&self, model: &ContentionModel) -> f64 {
+        let per_manager = self.per_manager.iter();
+        let largest = per_manager.map(|loads| {
+            (0..KINDS)
+                .map(|k| model.against_limit(k, loads[k]))
+                .fold(0.0, f64::max)
+        });
+        largest.fold(0.0, f64::max)
+    }
+
+    /// What a TaskManager adds to a smooth stand-in for the largest share: the sum of high powers of its shares.
+    pub(crate) fn pressure(&self, model: &ContentionModel, manager: usize) -> f64 {
+        let loads = &self.per_manager[manager];
+        (0..KINDS)
+            .map(|kind| model.share(kind, loads[kind]).powi(SHARPNESS))
+            .sum()
     }
 }
 
-/// The [`Contention`] of a placement, whatever the request's objective.
-pub(crate) fn of_loads(model: &ContentionModel, loads: &[Load], items: &[Item]) -> Contention {
+/// The loads of a placement, whatever the request's objective.
+pub(crate) fn loads_of(model: &ContentionModel, loads: &[Load], items: &[Item]) -> Loads {
     let mut all = Loads::new(loads.len());
     for (manager, load) in loads.iter().enumerate() {
         let mut empty = Load::default();
@@ -209,5 +254,5 @@ pub(crate) fn of_loads(model: &ContentionModel, loads: &[Load], items: &[Item]) 
             );
         }
     }
-    all.contention(model)
+    all
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use streamline_core::{Assignment, Placement};
 
-use crate::contention;
+use crate::contention::loads_of;
 use crate::load::Load;
 use crate::objective::TERMS;
 use crate::state::State;
@@ -90,7 +90,7 @@ pub(crate) fn measure(state: &State<'_, '_>, unplaced: usize) -> Measures {
         moved_instances: change[Term::MovedInstances as usize],
         moved_state: change[Term::MovedState as usize],
         crowding: change[Term::Crowding as usize],
-        contention: contention::of_loads(&model.contention, &state.loads, &model.items),
+        contention: loads_of(&model.contention, &state.loads, &model.items).contention(&model.contention),
     }
 }
 

@@ -3,7 +3,10 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::construct::construct;
+use crate::contention::loads_of;
+use crate::deal::deal;
 use crate::decreasing::{FitRule, best_fit, first_fit};
+use crate::even_out::even_out;
 use crate::finish::{finish, measure};
 use crate::model::Model;
 use crate::objective::TERMS;
@@ -98,12 +101,20 @@ impl Scheduler for LocalSearch {
             let left = ruin_and_refill(&mut state, &Weights::new(&model), &mut rng, bound, half);
             steps = steps - half + left;
         }
-        let mut search = Search::new(state, steps);
         if model.objective.uses(Term::Contention) {
-            level(&mut search, &mut rng);
-        } else {
-            search.improve();
+            let mut leveled = even_out(&state, &mut rng, steps / 16);
+            let (dealt, proven) = deal(&leveled, steps / 16);
+            leveled = dealt.unwrap_or(leveled);
+            if !proven {
+                leveled = even_out(&leveled, &mut rng, steps / 4);
+            }
+            steps /= 2;
+            if better(&leveled, &state) {
+                state = leveled;
+            }
         }
+        let mut search = Search::new(state, steps);
+        search.improve();
         finish(&search.state)
     }
 }
@@ -159,7 +170,8 @@ fn terms(state: &State<'_, '_>) -> [f64; TERMS] {
     terms[Term::MovedInstances as usize] = measures.moved_instances;
     terms[Term::MovedState as usize] = measures.moved_state;
     terms[Term::Crowding as usize] = measures.crowding;
-    terms[Term::Contention as usize] = measures.contention.largest();
+    terms[Term::Contention as usize] =
+        loads_of(&state.model.contention, &state.loads, &state.model.items).largest(&state.model.contention);
     terms
 }
 
@@ -182,30 +194,4 @@ fn price_leads(model: &Model<'_>) -> bool {
         }
     }
     false
-}
-
-/// Evens out the load: descends on smooth stand-ins for contention, then on contention itself, from several starts.
-fn level(search: &mut Search<'_, '_>, rng: &mut ChaCha8Rng) {
-    let mut best: Option<State<'_, '_>> = None;
-    let per_round = search.steps / 8;
-    let mut left = search.steps;
-    while left > 0 {
-        search.steps = left.min(per_round.max(1));
-        let granted = search.steps;
-        for sharpness in [Some(4), Some(12), None] {
-            search.set_sharpness(sharpness);
-            search.improve();
-        }
-        left -= granted - search.steps;
-        left = left.saturating_sub(1_000);
-        if best.as_ref().is_none_or(|best| better(&search.state, best)) {
-            best = Some(search.state.clone());
-        } else if let Some(best) = &best {
-            search.state = best.clone();
-        }
-        search.shake(rng, 2 + search.state.place.len() / 8);
-    }
-    if let Some(best) = best {
-        search.state = best;
-    }
 }

@@ -210,6 +210,16 @@ fn check(request: &Request<'_>) -> Result<(), ScheduleError> {
             expected: "a share above 0 and at most 1",
         });
     }
+    let limits = request.contention_limits;
+    for value in [limits.cpu, limits.state_access, limits.network] {
+        if !(value.is_finite() && value > 0.0) {
+            return Err(ScheduleError::InvalidOption {
+                name: "contention_limits",
+                value,
+                expected: "a finite number above 0",
+            });
+        }
+    }
     for (index, demand) in request.demands.iter().enumerate() {
         if !(demand.cpu_cores.is_finite() && demand.cpu_cores >= 0.0) {
             return Err(ScheduleError::InvalidDemand {

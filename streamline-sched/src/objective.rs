@@ -23,7 +23,8 @@ pub enum Term {
     MovedState,
     /// Pairs of instances of one operator that share a TaskManager.
     Crowding,
-    /// How uneven the busiest TaskManager makes it: the largest [`Contention`] over cpu, state access and network.
+    /// How uneven the busiest TaskManager makes it: the largest [`Contention`] over cpu, state access and network, each
+    /// against the request's limit.
     Contention,
 }
 
@@ -72,6 +73,16 @@ pub struct Contention {
 }
 
 impl Contention {
+    /// One number for each kind.
+    #[must_use]
+    pub fn new(cpu: f64, state_access: f64, network: f64) -> Self {
+        Self {
+            cpu,
+            state_access,
+            network,
+        }
+    }
+
     /// The largest of the three.
     #[must_use]
     pub fn largest(&self) -> f64 {

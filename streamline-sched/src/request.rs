@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use streamline_core::{Cluster, Instance, Partitioning, Placement};
 
-use crate::{Constraint, JobShare, Objective};
+use crate::{Constraint, Contention, JobShare, Objective};
 
 /// What one operator instance needs.
 ///
@@ -138,6 +138,8 @@ pub struct Request<'a> {
     /// The share of a TaskManager's cpu, memory and network memory above which use counts as overload, above 0 and at
     /// most 1. With 1 there is no overload.
     pub target: f64,
+    /// The contention of each kind that counts as 1 where they are compared; all 1 by default.
+    pub contention_limits: Contention,
 }
 
 impl<'a> Request<'a> {
@@ -155,6 +157,7 @@ impl<'a> Request<'a> {
             shares: &[],
             objective: None,
             target: 1.0,
+            contention_limits: Contention::new(1.0, 1.0, 1.0),
         }
     }
 
@@ -211,6 +214,14 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_target(mut self, share: f64) -> Self {
         self.target = share;
+        self
+    }
+
+    /// Sets how much contention of each kind counts as 1, so that [`Term::Contention`](crate::Term::Contention) up to 1
+    /// means that all limits are met.
+    #[must_use]
+    pub fn with_contention_limits(mut self, limits: Contention) -> Self {
+        self.contention_limits = limits;
         self
     }
 }

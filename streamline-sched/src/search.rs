@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
-
 use crate::decreasing::{FitRule, best_fit};
 use crate::objective::TERMS;
 use crate::state::State;
@@ -19,8 +16,6 @@ const MOST_TARGETS: usize = 8;
 pub(crate) struct Search<'m, 'a> {
     pub(crate) state: State<'m, 'a>,
     pub(crate) steps: u64,
-    /// The sharpness of the smooth stand-in for contention; `None` for contention itself.
-    sharpness: Option<i32>,
     contention: f64,
 }
 
@@ -29,27 +24,15 @@ impl<'m, 'a> Search<'m, 'a> {
         let mut search = Self {
             state,
             steps,
-            sharpness: None,
             contention: 0.0,
         };
         search.contention = search.measure_contention();
         search
     }
 
-    pub(crate) fn set_sharpness(&mut self, sharpness: Option<i32>) {
-        self.sharpness = sharpness;
-        self.contention = self.measure_contention();
-    }
-
-    pub(crate) fn measure_contention(&self) -> f64 {
-        let model = &self.state.model.contention;
-        self.state
-            .contention
-            .as_ref()
-            .map_or(0.0, |loads| match self.sharpness {
-                Some(sharpness) => loads.pressure(model, sharpness),
-                None => loads.contention(model).largest(),
-            })
+    fn measure_contention(&self) -> f64 {
+        let loads = self.state.contention.as_ref();
+        loads.map_or(0.0, |loads| loads.largest(&self.state.model.contention))
     }
 
     /// Improves until nothing helps or the steps are used up.
@@ -335,43 +318,5 @@ impl<'m, 'a> Search<'m, 'a> {
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         ranked.truncate(MOST_TARGETS);
         ranked.into_iter().map(|(_, manager)| manager).collect()
-    }
-
-    /// Moves and swaps a few items at random, whatever that does to the objective.
-    pub(crate) fn shake(&mut self, rng: &mut ChaCha8Rng, times: usize) {
-        let (items, managers) = (self.state.place.len(), self.state.loads.len());
-        if items == 0 || managers == 0 {
-            return;
-        }
-        for _ in 0..times {
-            let (one, other) = (rng.random_range(0..items), rng.random_range(0..items));
-            let (Some(first), Some(second)) = (self.state.place[one], self.state.place[other]) else {
-                continue;
-            };
-            if first == second {
-                let to = rng.random_range(0..managers);
-                self.state.take(one);
-                let to = if self.state.fits(one, to) { to } else { first };
-                self.state.add(one, to);
-                continue;
-            }
-            self.state.take(one);
-            self.state.take(other);
-            let mut swapped = false;
-            if self.state.fits(one, second) {
-                self.state.add(one, second);
-                if self.state.fits(other, first) {
-                    self.state.add(other, first);
-                    swapped = true;
-                } else {
-                    self.state.take(one);
-                }
-            }
-            if !swapped {
-                self.state.add(one, first);
-                self.state.add(other, second);
-            }
-        }
-        self.contention = self.measure_contention();
     }
 }
