@@ -4,6 +4,18 @@ use streamline_core::{OperatorEstimate, OperatorKind};
 use crate::{PerformanceSurrogate, Prediction, Query, Sample, Scalability, SurrogateError};
 
 /// The constants of the [`Analytic`] model.
+///
+/// # Examples
+///
+/// ```
+/// use streamline_surrogate::{Analytic, AnalyticOptions, Scalability};
+///
+/// let scalability = Scalability { contention: 0.05, coherency: 0.0 };
+/// let options = AnalyticOptions { scalability, base_latency_ms: 3.0, ..AnalyticOptions::default() };
+/// assert_eq!(Analytic::new(options)?.options().base_latency_ms, 3.0);
+/// assert!(Analytic::new(AnalyticOptions { idle_cores: f64::NAN, ..options }).is_err());
+/// # Ok::<(), streamline_surrogate::SurrogateError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnalyticOptions {
@@ -169,7 +181,10 @@ pub(crate) fn kind_index(kind: OperatorKind) -> usize {
 
 /// What the model knows of a query beside its answer.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "burn"), expect(dead_code, reason = "the networks see the rest"))]
+#[cfg_attr(
+    not(feature = "burn"),
+    expect(dead_code, reason = "the networks see the rest")
+)]
 pub(crate) struct Working {
     pub(crate) estimate: OperatorEstimate,
     /// Input rate over capacity.

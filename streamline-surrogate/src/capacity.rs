@@ -7,6 +7,17 @@ use crate::scalability::Scalability;
 use crate::surrogate::{HUGE, MAX_PARALLELISM};
 
 /// One measured capacity.
+///
+/// # Examples
+///
+/// A point that counts like three:
+///
+/// ```
+/// use streamline_surrogate::CapacityPoint;
+///
+/// let point = CapacityPoint { weight: 3.0, ..CapacityPoint::from((4, 3700.0)) };
+/// assert_eq!((point.parallelism, point.rate), (4, 3700.0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
     /// Number of subtasks.

@@ -16,6 +16,8 @@ mod drift;
 mod samples_csv;
 mod store;
 
+#[cfg(any(feature = "conformance", test))]
+pub mod conformance;
 mod envelope;
 mod error;
 #[cfg(test)]

@@ -324,6 +324,18 @@ impl Mlp {
     ///
     /// # Errors
     /// [`SurrogateError::Io`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use streamline_surrogate::{Mlp, MlpOptions, Sample};
+    ///
+    /// # fn samples() -> Vec<Sample> { Vec::new() }
+    /// let model = Mlp::fit(&samples(), &MlpOptions::default())?;
+    /// model.save("surrogate.bin")?;
+    /// assert_eq!(Mlp::load("surrogate.bin")?, model);
+    /// # Ok::<(), streamline_surrogate::SurrogateError>(())
+    /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SurrogateError> {
         model_file::save(self, path.as_ref())
     }

@@ -58,6 +58,19 @@ fn the_same_seed_gives_the_same_model_even_while_another_is_trained() {
     assert_ne!(first, other);
 }
 
+#[cfg(feature = "ndarray")]
+#[test]
+fn the_deprecated_backend_learns_as_well() {
+    let samples = world(600, 7);
+    let train = |backend| {
+        let options = MlpOptions { backend, ..quick() };
+        Mlp::fit(&samples, &options).unwrap().report().validation
+    };
+    let [flex, ndarray] = [train(Backend::Flex), train(Backend::Ndarray)];
+    let difference = flex.latency.log_r_squared - ndarray.latency.log_r_squared;
+    assert!(difference.abs() < 0.03, "{flex:?}, {ndarray:?}");
+}
+
 #[test]
 fn twice_the_largest_rate_or_parallelism_is_far_and_what_lies_within_is_not() {
     let samples = world(1500, 7);
