@@ -1,7 +1,12 @@
-//! Flink clusters, real and simulated.
+#![doc = include_str!("../README.md")]
 
 mod client;
 mod error;
+mod simulated;
 
 pub use client::{Applied, Capabilities, Change, FlinkClient, Scope};
 pub use error::FlinkError;
+pub use simulated::{
+    Buffers, Cpu, Failures, Latency, LoadShape, Model, Noise, OperatorProfile, Restart, Scaling,
+    SimulatedCluster, SimulatedJob, Truth,
+};

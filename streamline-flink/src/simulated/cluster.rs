@@ -1,0 +1,464 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use streamline_core::{Cluster, JobConfig, JobGraph, JobId, JobStatus, Observation, TimeSeries};
+
+use super::job::{SimulatedJob, check_arrivals};
+use super::model::Model;
+use super::running::{Running, Speeds};
+use crate::{Applied, Capabilities, Change, FlinkClient, FlinkError, Scope};
+
+/// A Flink cluster that only exists as a model, with a clock that only moves when told to.
+///
+/// In steps of fixed length it moves records through every job: operators have capacities that grow less than their
+/// parallelism (universal scalability law), less still with hot keys and with key groups that do not divide evenly, and
+/// less again where the subtasks of a TaskManager want more cores than it has; buffers are finite, so that a slow
+/// operator holds back those upstream up to the source, where a backlog grows. Latency comes from queues, from buffers
+/// that wait to be filled, and from the backlog. A change takes the job down for a time that depends on its state; then
+/// it has to catch up. Arrivals, speeds and failures vary at random, by seed.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use streamline_core::{
+///     Cluster, Edge, JobConfig, JobGraph, Operator, OperatorConfig, OperatorKind, Partitioning, TimeSeries,
+/// };
+/// use streamline_flink::{FlinkClient, Model, OperatorProfile, SimulatedCluster, SimulatedJob};
+///
+/// let graph = JobGraph::new(
+///     vec![Operator::new("s", "in", OperatorKind::Source), Operator::new("w", "count", OperatorKind::Window)],
+///     vec![Edge { from: 0, to: 1, partitioning: Partitioning::Hash }],
+/// )?;
+/// let cluster = SimulatedCluster::new(Model::without_chance(), Cluster::uniform(2, 4.0, 8 << 30, 4)?, 1)?;
+/// let job = cluster.submit(SimulatedJob {
+///     name: "counts".into(),
+///     config: JobConfig::uniform(2, OperatorConfig { parallelism: 2, segment_bytes: 32 << 10 }),
+///     graph,
+///     operators: vec![OperatorProfile::new(50_000.0), OperatorProfile::new(10_000.0)],
+///     selectivities: vec![1.0],
+///     arrivals: vec![TimeSeries::from_values(0, 1_000, &[15_000.0])?],
+/// })?;
+/// cluster.advance(Duration::from_secs(60));
+/// let seen = cluster.observe(&job)?;
+/// assert!((seen.operators[1].busy.unwrap_or(0.0) - 0.75).abs() < 0.03);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SimulatedCluster {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    model: Model,
+    cluster: Cluster,
+    capabilities: Capabilities,
+    random: ChaCha8Rng,
+    now_ms: i64,
+    /// Time that was asked to pass and is less than a step.
+    owed: Duration,
+    jobs: BTreeMap<JobId, Running>,
+    submitted: u64,
+}
+
+/// What is really so in a simulated job, beside what a client can see.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Truth {
+    /// Records that arrived and have not been read yet, at all sources.
+    pub backlog: f64,
+    /// Records that have arrived since the start.
+    pub arrived: f64,
+    /// Records that have been read since the start; after a failure, without those that will be read again.
+    pub read: f64,
+    /// Records per second that each operator can process at most, as it is placed and loaded now.
+    pub capacity: Vec<f64>,
+    /// Share of its capacity that each operator used in the last step.
+    pub utilization: Vec<f64>,
+    /// End-to-end latency in the last step, in milliseconds.
+    pub latency_ms: f64,
+    /// Cores used since the start, times seconds.
+    pub core_seconds: f64,
+    /// Task slots held since the start, times seconds.
+    pub slot_seconds: f64,
+    /// How long the job was down since the start.
+    pub downtime: Duration,
+    /// How many times it was changed or failed since the start.
+    pub restarts: u32,
+}
+
+impl SimulatedCluster {
+    /// A cluster without jobs, at time 0.
+    ///
+    /// # Errors
+    /// [`FlinkError::Model`] if the constants are out of their ranges.
+    pub fn new(model: Model, cluster: Cluster, seed: u64) -> Result<Self, FlinkError> {
+        model.check()?;
+        let capabilities = Capabilities {
+            version: "simulated".into(),
+            in_place_rescale: false,
+            segment_size: Scope::Operator,
+            buffer_timeout: Scope::Job,
+            placement: true,
+        };
+        Ok(Self {
+            state: Mutex::new(State {
+                model,
+                cluster,
+                capabilities,
+                random: ChaCha8Rng::seed_from_u64(seed),
+                now_ms: 0,
+                owed: Duration::ZERO,
+                jobs: BTreeMap::new(),
+                submitted: 0,
+            }),
+        })
+    }
+
+    /// Starts at another time than 0, in milliseconds since the epoch.
+    #[must_use]
+    pub fn starting_at(self, now_ms: i64) -> Self {
+        self.lock().now_ms = now_ms;
+        self
+    }
+
+    /// Sets at which scope the size of network buffers can be chosen. Default: for each operator.
+    #[must_use]
+    pub fn with_segment_scope(self, scope: Scope) -> Self {
+        self.lock().capabilities.segment_size = scope;
+        self
+    }
+
+    /// The time, in milliseconds since the epoch.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        self.lock().now_ms
+    }
+
+    /// Starts a job, spread over the TaskManagers.
+    ///
+    /// # Errors
+    /// [`FlinkError::Invalid`] if the description makes no sense, [`FlinkError::Refused`] if it lacks task slots.
+    pub fn submit(&self, job: SimulatedJob) -> Result<JobId, FlinkError> {
+        job.check()?;
+        let mut state = self.lock();
+        let locations = state.spread(&job.graph, &job.config, None)?;
+        state.submitted += 1;
+        let id = JobId::new(format!("{:032x}", state.submitted));
+        let running = Running::new(job, locations, &state.model);
+        state.jobs.insert(id.clone(), running);
+        Ok(id)
+    }
+
+    /// Ends a job and frees its slots.
+    ///
+    /// # Errors
+    /// [`FlinkError::UnknownJob`].
+    pub fn cancel(&self, job: &JobId) -> Result<(), FlinkError> {
+        let removed = self.lock().jobs.remove(job);
+        removed
+            .map(drop)
+            .ok_or_else(|| FlinkError::UnknownJob { job: job.clone() })
+    }
+
+    /// Replaces what arrives at a source from now on.
+    ///
+    /// # Errors
+    /// [`FlinkError::UnknownJob`], or [`FlinkError::Invalid`] if there is no such source or the series is not one of
+    /// rates.
+    pub fn set_arrivals(&self, job: &JobId, source: usize, arrivals: TimeSeries) -> Result<(), FlinkError> {
+        check_arrivals(source, &arrivals)?;
+        let mut state = self.lock();
+        state.job_mut(job)?.set_arrivals(source, arrivals)
+    }
+
+    /// Makes a TaskManager fail, as failures at random do: it is replaced at once, and every job that had a subtask on
+    /// it starts again from its last checkpoint.
+    ///
+    /// # Errors
+    /// [`FlinkError::Refused`] if there is no TaskManager with this id.
+    pub fn fail_task_manager(&self, id: &str) -> Result<(), FlinkError> {
+        let mut state = self.lock();
+        if !state
+            .cluster
+            .task_managers()
+            .iter()
+            .any(|manager| manager.id == id)
+        {
+            return Err(FlinkError::Refused {
+                reason: format!("no TaskManager `{id}`"),
+            });
+        }
+        state.fail(id);
+        Ok(())
+    }
+
+    /// Lets time pass, in whole steps; what is left over is added to the next call.
+    pub fn advance(&self, time: Duration) {
+        let mut state = self.lock();
+        state.owed = state.owed.saturating_add(time);
+        let step = Duration::from_millis(u64::from(state.model.step_ms));
+        while state.owed >= step {
+            state.owed -= step;
+            state.step();
+        }
+    }
+
+    /// What is really so in a job.
+    ///
+    /// # Errors
+    /// [`FlinkError::UnknownJob`].
+    pub fn truth(&self, job: &JobId) -> Result<Truth, FlinkError> {
+        Ok(self.lock().job(job)?.truth())
+    }
+
+    /// A thread that panicked while it held the lock cannot have left a step half done that matters to others.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn job(&self, job: &JobId) -> Result<&Running, FlinkError> {
+        self.jobs
+            .get(job)
+            .ok_or_else(|| FlinkError::UnknownJob { job: job.clone() })
+    }
+
+    fn job_mut(&mut self, job: &JobId) -> Result<&mut Running, FlinkError> {
+        self.jobs
+            .get_mut(job)
+            .ok_or_else(|| FlinkError::UnknownJob { job: job.clone() })
+    }
+
+    fn step(&mut self) {
+        let seconds = f64::from(self.model.step_ms) / 1e3;
+        self.fail_at_random(seconds);
+        let speeds = self.speeds();
+        for job in self.jobs.values_mut() {
+            let random = &mut self.random;
+            let mut around_one = |deviation: f64| {
+                let draw: f64 = StandardNormal.sample(random);
+                if deviation > 0.0 {
+                    (1.0 + deviation * draw).max(0.0)
+                } else {
+                    1.0
+                }
+            };
+            job.step(self.now_ms, seconds, &self.model, &speeds, &mut around_one);
+        }
+        self.now_ms = self.now_ms.saturating_add(i64::from(self.model.step_ms));
+    }
+
+    /// How fast subtasks run on each TaskManager: at full speed, or, where they want more cores than there are, each at
+    /// its part of them.
+    fn speeds(&self) -> Speeds {
+        let mut wanted: BTreeMap<&str, f64> = BTreeMap::new();
+        for job in self.jobs.values() {
+            job.add_wanted_cores(&self.model, &mut wanted);
+        }
+        self.cluster
+            .task_managers()
+            .iter()
+            .map(|manager| {
+                let wanted = wanted.get(manager.id.as_str()).copied().unwrap_or(0.0);
+                let speed = if wanted > manager.cpu_cores {
+                    manager.cpu_cores / wanted
+                } else {
+                    1.0
+                };
+                (manager.id.clone(), speed)
+            })
+            .collect()
+    }
+
+    fn fail_at_random(&mut self, seconds: f64) {
+        let chance = self.model.failures.per_hour * seconds / 3600.0;
+        if chance <= 0.0 {
+            return;
+        }
+        let failed: Vec<String> = self
+            .cluster
+            .task_managers()
+            .iter()
+            .filter(|_| self.random.random::<f64>() < chance)
+            .map(|manager| manager.id.clone())
+            .collect();
+        for id in failed {
+            self.fail(&id);
+        }
+    }
+
+    fn fail(&mut self, task_manager: &str) {
+        for job in self.jobs.values_mut().filter(|job| job.runs_on(task_manager)) {
+            job.fail(self.now_ms, &self.model);
+        }
+    }
+
+    /// A TaskManager for each subtask: subtask `i` of every operator of a slot-sharing group shares a slot, and the slots
+    /// are dealt out to the TaskManagers with the most free ones. `leaving` is a job whose slots count as free.
+    fn spread(
+        &self,
+        graph: &JobGraph,
+        config: &JobConfig,
+        leaving: Option<&JobId>,
+    ) -> Result<Vec<Vec<String>>, FlinkError> {
+        let mut free = self.free_slots(leaving);
+        let mut slots: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (operator, wanted) in graph.operators().iter().zip(&config.operators) {
+            let group = slots.entry(&operator.slot_sharing_group).or_default();
+            while group.len() < wanted.parallelism as usize {
+                // The most free slots, and of equals the first.
+                let roomiest = (0..free.len()).rev().max_by_key(|&manager| free[manager]);
+                match roomiest.filter(|&manager| free[manager] > 0) {
+                    Some(manager) => {
+                        free[manager] -= 1;
+                        group.push(manager);
+                    }
+                    None => return Err(self.too_few_slots(graph, config, leaving)),
+                }
+            }
+        }
+        let id = |&manager: &usize| self.cluster.task_managers()[manager].id.clone();
+        let locations = graph
+            .operators()
+            .iter()
+            .zip(&config.operators)
+            .map(|(operator, wanted)| {
+                let group = &slots[operator.slot_sharing_group.as_str()];
+                group.iter().take(wanted.parallelism as usize).map(id).collect()
+            });
+        Ok(locations.collect())
+    }
+
+    /// Checks a placement that was asked for: every subtask on a TaskManager that exists, and no more slots than it has.
+    fn check_placement(
+        &self,
+        graph: &JobGraph,
+        config: &JobConfig,
+        placement: &[Vec<String>],
+        job: &JobId,
+    ) -> Result<(), FlinkError> {
+        let refuse = |reason| Err(FlinkError::Refused { reason });
+        let fits = placement.len() == config.operators.len()
+            && placement
+                .iter()
+                .zip(&config.operators)
+                .all(|(on, wanted)| on.len() == wanted.parallelism as usize);
+        if !fits {
+            return refuse("the placement does not name one TaskManager for each subtask".into());
+        }
+        let taken = slots_taken(graph, placement);
+        let free = self.free_slots(Some(job));
+        for (id, slots) in taken {
+            let Some(manager) = self
+                .cluster
+                .task_managers()
+                .iter()
+                .position(|manager| manager.id == id)
+            else {
+                return refuse(format!("no TaskManager `{id}`"));
+            };
+            if slots > free[manager] {
+                return refuse(format!(
+                    "{slots} slots are wanted on `{id}`, but {} are free",
+                    free[manager]
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn free_slots(&self, leaving: Option<&JobId>) -> Vec<u64> {
+        let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
+        for (_, job) in self.jobs.iter().filter(|(id, _)| Some(*id) != leaving) {
+            for (id, slots) in slots_taken(job.graph(), job.locations()) {
+                *taken.entry(id).or_default() += slots;
+            }
+        }
+        let free = self.cluster.task_managers().iter().map(|manager| {
+            u64::from(manager.slots).saturating_sub(taken.get(manager.id.as_str()).copied().unwrap_or(0))
+        });
+        free.collect()
+    }
+
+    fn too_few_slots(&self, graph: &JobGraph, config: &JobConfig, leaving: Option<&JobId>) -> FlinkError {
+        let wanted = config.slots(graph).unwrap_or(u64::MAX);
+        let free: u64 = self.free_slots(leaving).iter().sum();
+        FlinkError::Refused {
+            reason: format!("{wanted} task slots are wanted, but {free} are free"),
+        }
+    }
+}
+
+/// Slots that a placement takes on each TaskManager: for each slot-sharing group the largest number of subtasks of one
+/// operator.
+fn slots_taken<'a>(graph: &JobGraph, locations: &'a [Vec<String>]) -> BTreeMap<&'a str, u64> {
+    let mut groups: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for (operator, on) in graph.operators().iter().zip(locations) {
+        let distinct: BTreeSet<&String> = on.iter().collect();
+        for id in distinct {
+            let count = on.iter().filter(|other| *other == id).count() as u64;
+            let widest = groups.entry((id, &operator.slot_sharing_group)).or_default();
+            *widest = count.max(*widest);
+        }
+    }
+    let mut taken = BTreeMap::new();
+    for ((id, _), slots) in groups {
+        *taken.entry(id).or_default() += slots;
+    }
+    taken
+}
+
+impl FlinkClient for SimulatedCluster {
+    fn capabilities(&self) -> Result<Capabilities, FlinkError> {
+        Ok(self.lock().capabilities.clone())
+    }
+
+    fn jobs(&self) -> Result<Vec<JobId>, FlinkError> {
+        Ok(self.lock().jobs.keys().cloned().collect())
+    }
+
+    fn cluster(&self) -> Result<Cluster, FlinkError> {
+        Ok(self.lock().cluster.clone())
+    }
+
+    fn observe(&self, job: &JobId) -> Result<Observation, FlinkError> {
+        let mut state = self.lock();
+        let now_ms = state.now_ms;
+        Ok(state.job_mut(job)?.observe(job, now_ms))
+    }
+
+    fn apply(&self, job: &JobId, change: &Change) -> Result<Applied, FlinkError> {
+        let mut state = self.lock();
+        let running = state.job(job)?;
+        if running.status() == JobStatus::Restarting {
+            return Err(FlinkError::Conflict {
+                job: job.clone(),
+                status: "restarting",
+            });
+        }
+        change.config.check(running.graph())?;
+        let locations = match &change.placement {
+            Some(placement) => {
+                state.check_placement(running.graph(), &change.config, placement, job)?;
+                placement.clone()
+            }
+            None => state.spread(running.graph(), &change.config, Some(job))?,
+        };
+        let (now_ms, model) = (state.now_ms, state.model);
+        let downtime = state
+            .job_mut(job)?
+            .change(change.config.clone(), locations, now_ms, &model);
+        Ok(Applied {
+            in_place: false,
+            downtime,
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! One step of one job: how many records each operator processes, and how long they wait.
+
+use streamline_core::{JobGraph, Partitioning};
+
+use super::job::OperatorProfile;
+use super::model::Model;
+
+/// What a step depends on, for one operator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stage {
+    /// Records per second at full speed, the busiest subtask setting the pace.
+    pub(super) capacity: f64,
+    /// Records that fit into its input buffers.
+    pub(super) room: f64,
+}
+
+/// What happened to one operator in a step, in records.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// Offered to it: what waited and what came.
+    pub(super) offered: f64,
+    /// Processed by it.
+    pub(super) processed: f64,
+    /// What it could have processed, had there been more, and room downstream.
+    pub(super) possible: f64,
+    /// What it could have processed, given the room downstream.
+    pub(super) allowed: f64,
+}
+
+/// Moves records through a job for one step of `seconds`.
+///
+/// Backwards through the graph it is found out how much each operator may process: what it is able to, and what finds
+/// room downstream, several inputs sharing the room as they shared the traffic before. Forwards, each processes that of
+/// what waits and comes. So backpressure reaches the sources within the step, and nothing is ever lost: what does not
+/// fit stays where it is.
+///
+/// `waiting` are the records before each operator; before a source those that have arrived, without limit.
+pub(super) fn step(
+    graph: &JobGraph,
+    stages: &[Stage],
+    selectivities: &[f64],
+    seconds: f64,
+    waiting: &mut [f64],
+    traffic: &mut [f64],
+) -> Vec<Moved> {
+    let mut moved = vec![Moved::default(); stages.len()];
+    for &operator in graph.order().iter().rev() {
+        let possible = stages[operator].capacity * seconds;
+        let mut allowed = possible;
+        for &edge in graph.outputs(operator) {
+            let to = graph.edges()[edge].to;
+            let room = moved[to].allowed + (stages[to].room - waiting[to]).max(0.0);
+            let inputs = graph.inputs(to);
+            let all: f64 = inputs.iter().map(|&edge| traffic[edge]).sum();
+            let share = if all > 0.0 {
+                traffic[edge] / all
+            } else {
+                1.0 / inputs.len() as f64
+            };
+            // An input may take what the others leave, and its share of the room if they leave less.
+            let room = (room * share).max(room - (all - traffic[edge]));
+            if selectivities[edge] > 0.0 {
+                allowed = allowed.min(room / selectivities[edge]);
+            }
+        }
+        (moved[operator].possible, moved[operator].allowed) = (possible, allowed);
+    }
+    for &operator in graph.order() {
+        let offered = waiting[operator];
+        let processed = offered.min(moved[operator].allowed);
+        (moved[operator].offered, moved[operator].processed) = (offered, processed);
+        waiting[operator] -= processed;
+        for &edge in graph.outputs(operator) {
+            traffic[edge] = processed * selectivities[edge];
+            waiting[graph.edges()[edge].to] += traffic[edge];
+        }
+    }
+    moved
+}
+
+/// Records that fit into the input buffers of an operator.
+pub(super) fn room(
+    graph: &JobGraph,
+    parallelism: &[u32],
+    segment_bytes: &[u32],
+    profiles: &[OperatorProfile],
+    model: &Model,
+    operator: usize,
+) -> f64 {
+    let segments = |edge: usize| {
+        let from = graph.edges()[edge].from;
+        let channels = match graph.edges()[edge].partitioning {
+            Partitioning::Forward => 1,
+            Partitioning::Hash | Partitioning::Rebalance | Partitioning::Broadcast => parallelism[from],
+        };
+        let each = model.buffers.exclusive_per_channel.saturating_mul(channels);
+        let all = f64::from(each.saturating_add(model.buffers.floating_per_gate))
+            * f64::from(parallelism[operator]);
+        all * f64::from(segment_bytes[from]) / profiles[from].record_bytes
+    };
+    graph.inputs(operator).iter().map(|&edge| segments(edge)).sum()
+}
+
+/// Milliseconds until a buffer of an edge is sent: until it is full, but no longer than the timeout.
+pub(super) fn fill_ms(segment_bytes: u32, timeout_ms: u32, bytes_per_second: f64, channels: f64) -> f64 {
+    let timeout = f64::from(timeout_ms);
+    if bytes_per_second <= 0.0 {
+        return timeout;
+    }
+    (1e3 * f64::from(segment_bytes) * channels / bytes_per_second).min(timeout)
+}

@@ -1,0 +1,14 @@
+//! A cluster that only exists as a model.
+
+mod cluster;
+mod flow;
+mod job;
+mod load;
+mod meter;
+mod model;
+mod running;
+
+pub use cluster::{SimulatedCluster, Truth};
+pub use job::{OperatorProfile, SimulatedJob};
+pub use load::LoadShape;
+pub use model::{Buffers, Cpu, Failures, Latency, Model, Noise, Restart, Scaling};
