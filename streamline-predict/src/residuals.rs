@@ -1,0 +1,70 @@
+//! Error bands from a forecaster's own past errors.
+
+use streamline_core::TimeSeries;
+
+use crate::{Forecast, PredictError};
+
+/// The quantile levels that every forecaster of this crate gives.
+pub(crate) const LEVELS: [f64; 5] = [0.1, 0.5, 0.9, 0.95, 0.99];
+
+/// A forecast whose quantiles are the point plus the empirical quantiles of past errors at the same distance.
+///
+/// `errors(step)` gives what came less what had been forecast, `step` steps ahead (from 0). A series of rates is never
+/// forecast below 0.
+pub(crate) fn with_errors(
+    history: &TimeSeries,
+    point: Vec<f64>,
+    errors: impl Fn(usize) -> Vec<f64>,
+) -> Result<Forecast, PredictError> {
+    let mut quantiles = vec![Vec::with_capacity(point.len()); LEVELS.len()];
+    for (step, &expected) in point.iter().enumerate() {
+        let mut errors = errors(step);
+        errors.sort_unstable_by(f64::total_cmp);
+        for (values, level) in quantiles.iter_mut().zip(LEVELS) {
+            values.push(expected + quantile(&errors, level));
+        }
+    }
+    let floor = if history.iter().flatten().any(|value| value < 0.0) {
+        f64::MIN
+    } else {
+        0.0
+    };
+    let clamp = |values: Vec<f64>| {
+        values
+            .into_iter()
+            .map(|value| value.clamp(floor, f64::MAX))
+            .collect()
+    };
+    Forecast::new(
+        history,
+        clamp(point),
+        LEVELS.to_vec(),
+        quantiles.into_iter().map(clamp).collect(),
+    )
+}
+
+/// The empirical quantile of sorted values, interpolated; 0 if there are none.
+fn quantile(sorted: &[f64], level: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let place = level * last as f64;
+    let (below, share) = (place.floor() as usize, place.fract());
+    sorted[below] * (1.0 - share) + sorted[(below + 1).min(last)] * share
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+
+    #[test]
+    fn quantiles_interpolate_between_the_sorted_values() {
+        let sorted = [0.0, 10.0, 20.0, 30.0, 40.0];
+        assert_relative_eq!(quantile(&sorted, 0.5), 20.0);
+        assert_relative_eq!(quantile(&sorted, 0.9), 36.0);
+        assert_relative_eq!(quantile(&[], 0.9), 0.0);
+        assert_relative_eq!(quantile(&[7.0], 0.1), 7.0);
+    }
+}
