@@ -2,7 +2,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
-use streamline_core::TimeSeries;
+use streamline_core::{CoreError, TimeSeries};
+
+use crate::FlinkError;
 
 /// Shapes of arrival rates over days, for runs without measured traces.
 ///
@@ -11,10 +13,11 @@ use streamline_core::TimeSeries;
 /// ```
 /// use streamline_flink::LoadShape;
 ///
-/// let week = LoadShape::DayAndNight.days(7, 300_000, 50_000.0, 1);
+/// let week = LoadShape::DayAndNight.days(7, 300_000, 50_000.0, 1)?;
 /// assert_eq!(week.len(), 7 * 288);
 /// assert!(week.max() > Some(45_000.0) && week.iter().flatten().all(|rate| rate >= 0.0));
-/// assert_eq!(week, LoadShape::DayAndNight.days(7, 300_000, 50_000.0, 1));
+/// assert_eq!(week, LoadShape::DayAndNight.days(7, 300_000, 50_000.0, 1)?);
+/// # Ok::<(), streamline_flink::FlinkError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,13 +45,22 @@ const DAY_MS: f64 = 86_400_000.0;
 impl LoadShape {
     /// `days` days from time 0 at a step of `step_ms`, peaking near `peak` records per second.
     ///
-    /// A step of 0 counts as 1 ms; the series is cut at [`TimeSeries::MAX_POINTS`] points, and a peak that is not a
-    /// finite number of at least 0 counts as 0.
-    #[must_use]
-    pub fn days(self, days: u32, step_ms: u64, peak: f64, seed: u64) -> TimeSeries {
-        let peak = if peak.is_finite() { peak.max(0.0) } else { 0.0 };
-        let step_ms = step_ms.max(1);
-        let points = (f64::from(days) * DAY_MS / step_ms as f64).min(TimeSeries::MAX_POINTS as f64) as usize;
+    /// The series is cut at [`TimeSeries::MAX_POINTS`] points.
+    ///
+    /// # Errors
+    /// [`FlinkError::Invalid`] if the step is 0 or the peak is not a finite number of at least 0.
+    pub fn days(self, days: u32, step_ms: u64, peak: f64, seed: u64) -> Result<TimeSeries, FlinkError> {
+        if !(0.0..=f64::MAX / 4.0).contains(&peak) {
+            let expected = "a finite number of at least 0";
+            return Err(CoreError::InvalidNumber {
+                what: "peak".into(),
+                value: peak,
+                expected,
+            }
+            .into());
+        }
+        let days_ms = f64::from(days) * DAY_MS;
+        let points = (days_ms / step_ms.max(1) as f64).min(TimeSeries::MAX_POINTS as f64) as usize;
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
         let step_days = step_ms as f64 / DAY_MS;
@@ -64,8 +76,7 @@ impl LoadShape {
             }
             Some(peak * (self.at(day) + 0.75 * burst).min(1.0) * (1.0 + noise).max(0.0))
         });
-        let values = values.collect();
-        TimeSeries::new(0, step_ms, values).expect("the step is positive and all values are finite")
+        Ok(TimeSeries::new(0, step_ms, values.collect())?)
     }
 
     /// The share of the peak at a time in days, without noise and bursts.
@@ -112,7 +123,7 @@ mod tests {
     #[test]
     fn every_shape_stays_between_nothing_and_a_little_above_its_peak() {
         for shape in SHAPES {
-            let series = shape.days(14, 300_000, 100.0, 3);
+            let series = shape.days(14, 300_000, 100.0, 3).unwrap();
             assert!(
                 series.iter().flatten().all(|rate| (0.0..125.0).contains(&rate)),
                 "{shape:?}"
@@ -123,16 +134,18 @@ mod tests {
 
     #[test]
     fn nights_are_quieter_than_evenings() {
-        let day = LoadShape::DayAndNight.days(1, 3_600_000, 100.0, 1);
+        let day = LoadShape::DayAndNight.days(1, 3_600_000, 100.0, 1).unwrap();
         assert!(day.get(4) < Some(40.0) && day.get(20) > Some(80.0));
     }
 
     #[test]
-    fn senseless_arguments_give_something_harmless() {
+    fn senseless_arguments_are_refused() {
         for shape in SHAPES {
-            assert!(shape.days(0, 1000, 1.0, 1).is_empty());
-            assert_eq!(shape.days(1, 3_600_000, f64::NAN, 1).max(), Some(0.0));
-            assert_eq!(shape.days(1, 0, 1.0, 1).len(), TimeSeries::MAX_POINTS);
+            assert!(shape.days(0, 1000, 1.0, 1).unwrap().is_empty());
+            assert!(shape.days(1, 0, 1.0, 1).is_err());
+            for peak in [f64::NAN, f64::INFINITY, -1.0] {
+                assert!(shape.days(1, 1000, peak, 1).is_err());
+            }
         }
     }
 }
