@@ -29,35 +29,50 @@ impl Four {
     fn add(&mut self, point: [f64; 3]) -> f64 {
         let [x, y, z] = point;
         let place = self.front.partition_point(|p| p[2] <= z);
-        // What of the rectangle between the point and the origin is still free, from below upwards.
+        // What of the rectangle between the point and the origin is still free, from below upwards. Only what is left of
+        // `right` and below `top` can be.
         self.stairs.clear();
-        let mut free = x * y;
-        for p in &self.front[..place] {
-            free -= self.stairs.add(p[0].max(x), p[1].max(y));
-            if p[0] <= x && p[1] <= y {
-                return 0.0;
+        let (mut free, mut right, mut top) = (x * y, 0.0, 0.0);
+        // Backwards, since the nearest cut off most.
+        for p in self.front[..place].iter().rev() {
+            // One branch that is seldom taken, not two that are often.
+            if (p[0] < right) & (p[1] < top) {
+                free -= self.stairs.add(p[0].max(x), p[1].max(y));
+                (right, top) = self.stairs.bounds(x, y);
+                if right <= x {
+                    return 0.0;
+                }
             }
         }
         let (mut volume, mut height) = (0.0, z);
         for p in &self.front[place..] {
-            let covered = self.stairs.add(p[0].max(x), p[1].max(y));
-            if covered > 0.0 {
-                volume += free * (p[2] - height);
-                height = p[2];
-                free -= covered;
-                if p[0] <= x && p[1] <= y {
-                    free = 0.0;
-                    break;
+            if (p[0] < right) & (p[1] < top) {
+                let covered = self.stairs.add(p[0].max(x), p[1].max(y));
+                if covered > 0.0 {
+                    volume += free * (p[2] - height);
+                    height = p[2];
+                    free -= covered;
+                    (right, top) = self.stairs.bounds(x, y);
+                    if right <= x {
+                        free = 0.0;
+                        break;
+                    }
                 }
             }
         }
         volume -= free * height;
+        // What the point dominates in three objectives comes after it.
+        let dominated = |p: &[f64; 3]| (p[0] >= x) & (p[1] >= y);
+        if let Some(first) = self.front[place..].iter().position(dominated) {
+            let mut kept = place + first;
+            for i in kept + 1..self.front.len() {
+                let p = self.front[i];
+                self.front[kept] = p;
+                kept += usize::from(!dominated(&p));
+            }
+            self.front.truncate(kept);
+        }
         self.front.insert(place, point);
-        let mut i = 0;
-        self.front.retain(|p| {
-            i += 1;
-            i <= place + 1 || p[0] < x || p[1] < y
-        });
         volume
     }
 }

@@ -4,7 +4,7 @@
 use super::four::Four;
 use crate::sorting::key;
 
-/// Memory for volumes in `m` objectives, one level for each number of objectives from `m` down to four.
+/// Memory for volumes in `m` objectives, one level for each number of objectives from `m` down to five.
 #[derive(Debug)]
 pub(super) struct Many {
     m: usize,
@@ -24,74 +24,79 @@ impl Many {
         }
     }
 
-    /// The volume between points, all negative, and the origin. Flat rows of `m` numbers.
-    pub(super) fn volume(&mut self, points: Vec<f64>) -> f64 {
+    /// The volume between points, all negative, and the origin. Flat rows of `m` numbers, at least five.
+    pub(super) fn volume(&mut self, points: &[f64]) -> f64 {
         self.level(points, self.m)
     }
 
-    fn level(&mut self, points: Vec<f64>, m: usize) -> f64 {
-        if m == 4 {
-            self.quads.clear();
-            self.quads.extend_from_slice(points.as_chunks().0);
-            self.spare.push(points);
-            return self.four.sweep(&mut self.quads);
-        }
+    fn level(&mut self, points: &[f64], m: usize) -> f64 {
         let mut order: Vec<&[f64]> = points.chunks_exact(m).collect();
         order.sort_unstable_by_key(|p| key(p[m - 1]));
         let mut volume = 0.0;
         for (i, point) in order.iter().enumerate() {
-            let mut limited = self.spare.pop().unwrap_or_default();
-            limited.clear();
-            if !limit(point, &order[..i], m - 1, &mut limited) {
-                self.spare.push(limited);
-                continue;
-            }
             let own: f64 = point[..m - 1].iter().map(|v| -v).product();
-            let covered = self.level(limited, m - 1);
-            volume -= point[m - 1] * (own - covered);
+            let covered = if m == 5 {
+                self.below_five(point, &order[..i])
+            } else {
+                self.below(point, &order[..i], m - 1)
+            };
+            volume -= point[m - 1] * (own - covered.unwrap_or(own));
         }
-        drop(order);
-        self.spare.push(points);
         volume
     }
-}
 
-/// Writes `others`, limited to the box of `point` in the first `m` objectives, as far as none dominates another. `false` if
-/// one of them covers the whole box.
-fn limit(point: &[f64], others: &[&[f64]], m: usize, limited: &mut Vec<f64>) -> bool {
-    'others: for other in others {
-        let start = limited.len();
-        limited.extend(other.iter().zip(point).take(m).map(|(o, p)| o.max(*p)));
-        let (before, new) = limited.split_at_mut(start);
-        if new.iter().zip(point).all(|(n, p)| n <= p) {
-            return false;
+    /// The volume of `others` limited to the box of `point` in its first four objectives; `None` if it is the whole box.
+    fn below_five(&mut self, point: &[f64], others: &[&[f64]]) -> Option<f64> {
+        let corner: [f64; 4] = std::array::from_fn(|j| point[j]);
+        let no_worse =
+            |a: &[f64; 4], b: &[f64; 4]| (a[0] <= b[0]) & (a[1] <= b[1]) & (a[2] <= b[2]) & (a[3] <= b[3]);
+        self.quads.clear();
+        // Backwards, since the nearest cut off most.
+        for other in others.iter().rev() {
+            let limited: [f64; 4] = std::array::from_fn(|j| other[j].max(corner[j]));
+            if no_worse(&limited, &corner) {
+                return None;
+            }
+            if !self.quads.iter().any(|quad| no_worse(quad, &limited)) {
+                self.quads.retain(|quad| !no_worse(&limited, quad));
+                self.quads.push(limited);
+            }
         }
-        let mut end = start;
-        let mut i = 0;
-        while i < end {
-            let old = &before[i..i + m];
-            let (mut below, mut above) = (false, false);
-            for (o, n) in old.iter().zip(new.iter()) {
-                below |= o < n;
-                above |= o > n;
+        Some(self.four.sweep(&mut self.quads))
+    }
+
+    /// As `below_five`, for the first `m` objectives.
+    fn below(&mut self, point: &[f64], others: &[&[f64]], m: usize) -> Option<f64> {
+        let mut limited = self.spare.pop().unwrap_or_default();
+        limited.clear();
+        let no_worse = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a <= b);
+        let mut new = vec![0.0; m];
+        for other in others.iter().rev() {
+            for j in 0..m {
+                new[j] = other[j].max(point[j]);
             }
-            if !above {
-                limited.truncate(start);
-                limited.truncate(end);
-                continue 'others;
+            if no_worse(&new, point) {
+                self.spare.push(limited);
+                return None;
             }
-            if !below {
-                // The new one dominates the old one, whose place the last one takes.
-                end -= m;
-                before.copy_within(end..end + m, i);
+            if limited.chunks_exact(m).any(|old| no_worse(old, &new)) {
                 continue;
             }
-            i += m;
+            let mut i = 0;
+            while i < limited.len() {
+                if no_worse(&new, &limited[i..i + m]) {
+                    // The last one takes its place.
+                    let end = limited.len() - m;
+                    limited.copy_within(end.., i);
+                    limited.truncate(end);
+                } else {
+                    i += m;
+                }
+            }
+            limited.extend_from_slice(&new);
         }
-        if end < start {
-            limited.copy_within(start..start + m, end);
-            limited.truncate(end + m);
-        }
+        let volume = self.level(&limited, m);
+        self.spare.push(limited);
+        Some(volume)
     }
-    true
 }

@@ -48,10 +48,10 @@ pub fn hypervolume<'a>(points: impl Into<Rows<'a>>, reference: &[f64]) -> f64 {
             four::Four::default().sweep(&mut points)
         }
         _ => {
-            let moved = inside
+            let moved: Vec<f64> = inside
                 .flat_map(|p| p.iter().zip(reference).map(|(v, r)| v - r))
                 .collect();
-            many::Many::new(reference.len()).volume(moved)
+            many::Many::new(reference.len()).volume(&moved)
         }
     }
 }

@@ -30,6 +30,22 @@ impl Stairs {
         self.steps.clear();
     }
 
+    /// How far to the right and up points can add area, if none is left of `x` or below `y`.
+    #[inline]
+    pub(super) fn bounds(&self, x: f64, y: f64) -> (f64, f64) {
+        let right = self
+            .steps
+            .last()
+            .filter(|step| step.1 <= y)
+            .map_or(0.0, |step| step.0);
+        let top = self
+            .steps
+            .first()
+            .filter(|step| step.0 <= x)
+            .map_or(0.0, |step| step.1);
+        (right, top)
+    }
+
     /// Adds a point and gives the area that it adds; 0 if it is dominated.
     #[inline]
     pub(super) fn add(&mut self, x: f64, y: f64) -> f64 {

@@ -1,4 +1,8 @@
 //! Four objectives and more: the points of a front lie in blocks, and a block is compared with a point at once.
+//!
+//! Values are replaced by their places among the distinct values, and these once more by one of 255 shelves. Shelves are
+//! bytes, of which a machine compares many at a time; only where a whole row of shelves is not above that of the point are
+//! the places compared.
 
 use rayon::prelude::*;
 
@@ -7,7 +11,10 @@ use super::sweep::{Kept, Sweep};
 use crate::Rows;
 
 /// Points in a block.
-const LANES: usize = 32;
+const LANES: usize = 64;
+/// Shelves in use; one more is above all of them.
+const SHELVES: u64 = 255;
+const ABOVE: u8 = 255;
 
 /// Memory for sorting by many objectives.
 #[derive(Debug, Default)]
@@ -82,13 +89,15 @@ impl Many {
                 });
             }
         }
+        let shelf = |place: i32| (place as u64 * SHELVES / n.max(1) as u64) as i32;
         self.table.clear();
         for &i in sorted.iter() {
-            self.table
-                .extend(columns.iter().map(|column| column.places[i as usize]));
+            let places = columns.iter().map(|column| column.places[i as usize]);
+            self.table.extend(places.clone().chain(places.skip(1).map(shelf)));
         }
-        let table = &self.table;
-        let row = |i: usize| &table[i * m..(i + 1) * m];
+        // A row: the first objective's place, the others', and the others' shelves.
+        let (table, width) = (&self.table, 2 * m - 1);
+        let row = |i: usize| &table[i * width..(i + 1) * width];
         self.sweep.run(
             n,
             parallel,
@@ -99,48 +108,112 @@ impl Many {
     }
 }
 
-/// The points of one front, `LANES` to a block: first the values of all in one objective, then those in the next. Lanes
-/// without a point hold `i32::MAX`.
+/// The points of one front. Shelves lie in blocks of `LANES` points: first those of all in one objective, then those in the
+/// next. Lanes without a point are above all.
 #[derive(Debug, Default)]
 struct Blocks {
-    data: Vec<i32>,
-    len: usize,
+    shelves: Vec<u8>,
+    places: Vec<i32>,
 }
 
 impl Kept for Blocks {
+    /// Places in all objectives but the first, and then as many shelves.
     type Point = [i32];
 
     fn clear(&mut self) {
-        self.data.clear();
-        self.len = 0;
+        self.shelves.clear();
+        self.places.clear();
     }
 
     fn dominates(&self, point: &[i32]) -> bool {
-        self.data.chunks_exact(LANES * point.len()).any(|block| {
-            let mut above = [0i32; LANES];
-            for (lanes, &value) in block.as_chunks::<LANES>().0.iter().zip(point) {
-                for (above, &lane) in above.iter_mut().zip(lanes) {
-                    *above |= i32::from(lane > value);
-                }
-            }
-            above.contains(&0)
-        })
+        match point.len() / 2 {
+            3 => self.dominate::<3>(point),
+            4 => self.dominate::<4>(point),
+            5 => self.dominate::<5>(point),
+            6 => self.dominate::<6>(point),
+            7 => self.dominate::<7>(point),
+            _ => self.dominate_any(point),
+        }
     }
 
     fn insert(&mut self, point: &[i32]) {
-        let lane = self.len % LANES;
+        let d = point.len() / 2;
+        let (places, shelves) = point.split_at(d);
+        let lane = self.places.len() / d % LANES;
         if lane == 0 {
-            self.data.resize(self.data.len() + LANES * point.len(), i32::MAX);
+            self.shelves.resize(self.shelves.len() + LANES * d, ABOVE);
         }
-        let start = self.data.len() - LANES * point.len();
-        for (lanes, &value) in self.data[start..]
+        let start = self.shelves.len() - LANES * d;
+        for (lanes, &shelf) in self.shelves[start..]
             .as_chunks_mut::<LANES>()
             .0
             .iter_mut()
-            .zip(point)
+            .zip(shelves)
         {
-            lanes[lane] = value;
+            lanes[lane] = shelf as u8;
         }
-        self.len += 1;
+        self.places.extend_from_slice(places);
     }
+}
+
+impl Blocks {
+    /// `D` objectives, so that what is compared stays in registers.
+    fn dominate<const D: usize>(&self, point: &[i32]) -> bool {
+        let (places, shelves) = point.split_at(D);
+        let mut shelf = [0u8; D];
+        for (to, &from) in shelf.iter_mut().zip(shelves) {
+            *to = from as u8;
+        }
+        let blocks = self.shelves.as_chunks::<LANES>().0.as_chunks::<D>().0;
+        let mut excess = [0u8; LANES];
+        for (b, block) in blocks.iter().enumerate() {
+            for lane in 0..LANES {
+                // How far the point in this lane is above in some objective; 0 if in none.
+                excess[lane] = (0..D).fold(0, |all, j| all | block[j][lane].saturating_sub(shelf[j]));
+            }
+            if smallest(&excess) == 0 && self.confirm(b, &excess, places) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Any number of objectives.
+    fn dominate_any(&self, point: &[i32]) -> bool {
+        let d = point.len() / 2;
+        let (places, shelves) = point.split_at(d);
+        for (b, block) in self.shelves.chunks_exact(LANES * d).enumerate() {
+            let mut excess = [0u8; LANES];
+            for (lanes, &shelf) in block.as_chunks::<LANES>().0.iter().zip(shelves) {
+                for (excess, lane) in excess.iter_mut().zip(lanes) {
+                    *excess |= lane.saturating_sub(shelf as u8);
+                }
+            }
+            if smallest(&excess) == 0 && self.confirm(b, &excess, places) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether one of the points of block `b` without excess is nowhere above `places`.
+    fn confirm(&self, b: usize, excess: &[u8; LANES], places: &[i32]) -> bool {
+        let d = places.len();
+        let block = self.places.chunks_exact(d).skip(b * LANES);
+        let candidates = block.zip(excess).filter(|(_, excess)| **excess == 0);
+        candidates
+            .into_iter()
+            .any(|(candidate, _)| candidate.iter().zip(places).all(|(c, p)| c <= p))
+    }
+}
+
+/// The smallest of the bytes.
+fn smallest(bytes: &[u8; LANES]) -> u8 {
+    let mut least = [u8::MAX; 16];
+    for part in bytes.as_chunks::<16>().0 {
+        for (least, byte) in least.iter_mut().zip(part) {
+            *least = (*least).min(*byte);
+        }
+    }
+    least.into_iter().fold(u8::MAX, u8::min)
 }

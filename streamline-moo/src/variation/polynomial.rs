@@ -6,14 +6,25 @@
 pub(super) struct Polynomial {
     exponent: f64,
     inverse: f64,
+    /// The exponent, if it is a whole number: multiplying costs less than a general power.
+    whole: Option<i32>,
 }
 
 impl Polynomial {
     pub(super) fn new(index: f64) -> Self {
+        let exponent = index + 1.0;
+        let whole = (exponent.fract().abs() < f64::EPSILON && exponent < 256.0).then_some(exponent as i32);
         Self {
-            exponent: index + 1.0,
-            inverse: 1.0 / (index + 1.0),
+            exponent,
+            inverse: 1.0 / exponent,
+            whole,
         }
+    }
+
+    #[inline]
+    fn power(&self, base: f64) -> f64 {
+        self.whole
+            .map_or_else(|| base.powf(self.exponent), |whole| power(base, whole))
     }
 
     /// `value` moved by the random number `u` from 0 to 1.
@@ -21,13 +32,26 @@ impl Polynomial {
         let range = upper - lower;
         let shift = if u < 0.5 {
             let rest = 1.0 - (value - lower) / range;
-            (2.0 * u + (1.0 - 2.0 * u) * rest.powf(self.exponent)).powf(self.inverse) - 1.0
+            (2.0 * u + (1.0 - 2.0 * u) * self.power(rest)).powf(self.inverse) - 1.0
         } else {
             let rest = 1.0 - (upper - value) / range;
-            1.0 - (2.0 * (1.0 - u) + (2.0 * u - 1.0) * rest.powf(self.exponent)).powf(self.inverse)
+            1.0 - (2.0 * (1.0 - u) + (2.0 * u - 1.0) * self.power(rest)).powf(self.inverse)
         };
         (value + shift * range).max(lower).min(upper)
     }
+}
+
+/// `base` to a whole power by squaring. `powi` may differ between platforms; this does not.
+fn power(mut base: f64, mut exponent: i32) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    result
 }
 
 #[cfg(test)]
