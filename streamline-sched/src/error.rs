@@ -75,4 +75,33 @@ pub enum ScheduleError {
         /// Bytes per second.
         value: f64,
     },
+    /// A demand is of another job than the one that is updated.
+    #[error("demand {index} is of job {actual}, expected job {expected}")]
+    OtherJob {
+        /// Index of the demand.
+        index: usize,
+        /// The job that is updated.
+        expected: usize,
+        /// The demand's job.
+        actual: usize,
+    },
+    /// An exact search was too long.
+    #[error("{instances} instances are too many for an exact search of {nodes} nodes")]
+    TooManyNodes {
+        /// Instances to place.
+        instances: usize,
+        /// The most nodes it was to look at.
+        nodes: u64,
+    },
+    /// A placement puts an instance where it does not fit or may not be.
+    #[error(
+        "operator {} of job {} does not fit on TaskManager {task_manager} with subtask {}",
+        instance.operator, instance.job, instance.subtask
+    )]
+    Overfilled {
+        /// The instance.
+        instance: streamline_core::Instance,
+        /// Index of the TaskManager.
+        task_manager: usize,
+    },
 }

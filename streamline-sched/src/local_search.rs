@@ -30,8 +30,8 @@ use crate::{LowerBounds, Request, Schedule, ScheduleError, Scheduler, Term};
 /// use streamline_core::{Cluster, Instance};
 /// use streamline_sched::{Demand, FirstFitDecreasing, LocalSearch, Request, Scheduler};
 ///
-/// // First-fit decreasing needs three TaskManagers: 5 + 3, 3 + 2 + 2 and 2 of 9 cores. Two are enough.
-/// let demands: Vec<Demand> = [4.0, 3.0, 3.0, 3.0, 2.0, 2.0]
+/// // First-fit decreasing packs 5 + 4, 3 + 3 + 3 and 2 of 10 cores. Two TaskManagers are enough: 5 + 3 + 2 and 4 + 3 + 3.
+/// let demands: Vec<Demand> = [5.0, 4.0, 3.0, 3.0, 3.0, 2.0]
 ///     .iter()
 ///     .enumerate()
 ///     .map(|(operator, &cpu_cores)| Demand {
@@ -43,8 +43,9 @@ use crate::{LowerBounds, Request, Schedule, ScheduleError, Scheduler, Term};
 ///         state_bytes: 0,
 ///     })
 ///     .collect();
-/// let cluster = Cluster::uniform(3, 8.5, 1 << 30, 4)?;
+/// let cluster = Cluster::uniform(3, 10.0, 1 << 30, 4)?;
 /// let request = Request::new(&demands, &cluster);
+/// assert_eq!(FirstFitDecreasing.schedule(&request)?.task_managers_used(), 3);
 /// assert_eq!(LocalSearch::default().schedule(&request)?.task_managers_used(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -91,14 +92,19 @@ impl Scheduler for LocalSearch {
     }
 
     fn schedule(&self, request: &Request<'_>) -> Result<Schedule, ScheduleError> {
-        let model = Model::new(request)?;
+        finish(&self.search(&Model::new(request)?))
+    }
+}
+
+impl LocalSearch {
+    pub(crate) fn search<'m, 'a>(&self, model: &'m Model<'a>) -> State<'m, 'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut state = start(&model);
+        let mut state = start(model);
         let mut steps = self.steps;
-        if price_leads(&model) && state.place.iter().all(Option::is_some) {
-            let bound = LowerBounds::of_model(&model).price;
+        if price_leads(model) && state.place.iter().all(Option::is_some) {
+            let bound = LowerBounds::of_model(model).price;
             let half = steps / 2;
-            let left = ruin_and_refill(&mut state, &Weights::new(&model), &mut rng, bound, half);
+            let left = ruin_and_refill(&mut state, &Weights::new(model), &mut rng, bound, half);
             steps = steps - half + left;
         }
         if model.objective.uses(Term::Contention) {
@@ -115,7 +121,7 @@ impl Scheduler for LocalSearch {
         }
         let mut search = Search::new(state, steps);
         search.improve();
-        finish(&search.state)
+        search.state
     }
 }
 
