@@ -209,8 +209,8 @@ impl Analytic {
     /// The model calibrated with samples.
     ///
     /// From the samples that were saturated (throughput below 95 % of the input) it fits the scalability law, of all
-    /// operators together and then of each kind, drawn towards the former; from all of them the base latency, the share
-    /// of full buffers, the cpu per busy core and the idle cores (least absolute error of the logarithm) and the
+    /// operators together and then of each kind, drawn towards the former; from all of them the base latency, the
+    /// variability, the share of full buffers, the cpu per busy core and the idle cores (least absolute error of the logarithm) and the
     /// uncertainties (root mean square of the logarithm's error, which is about the relative one). What the samples do
     /// not show stays as in `options`.
     ///
@@ -365,8 +365,9 @@ impl Analytic {
         }
         // Which of throughput, latency and cpu a constant shapes, and the powers of ten that it may take.
         type Constant = (usize, fn(&mut AnalyticOptions) -> &mut f64, (f64, f64));
-        const CONSTANTS: [Constant; 4] = [
+        const CONSTANTS: [Constant; 5] = [
             (1, |options| &mut options.base_latency_ms, (-2.0, 5.0)),
+            (1, |options| &mut options.variability, (-3.0, 3.0)),
             (1, |options| &mut options.full_buffers, (-4.0, 1.0)),
             (2, |options| &mut options.cpu_per_busy_core, (-2.0, 2.0)),
             (2, |options| &mut options.idle_cores, (-5.0, 1.0)),
@@ -374,7 +375,7 @@ impl Analytic {
         const COARSE: usize = 60;
         const FINE: usize = 24;
         const ROUNDS: usize = 3;
-        /// More samples than this say no more of four constants.
+        /// More samples than this say no more of five constants.
         const ENOUGH: usize = 4000;
         let samples: Vec<Sample> = samples
             .iter()

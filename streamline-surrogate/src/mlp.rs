@@ -493,8 +493,11 @@ impl Correction {
         }
     }
 
-    /// The logarithm that an output stands for.
+    /// The logarithm that an output stands for; none where huge weights gave an output that is no number.
     fn log(&self, target: usize, output: f64) -> f64 {
+        if output.is_nan() {
+            return 0.0;
+        }
         let (low, high) = self.limits[target];
         (self.applied[target] * self.scale[target] * output).clamp(low, high)
     }

@@ -143,6 +143,7 @@ fn unpack(
 mod tests {
     use super::*;
     use crate::synthetic::world;
+    use crate::{PerformanceSurrogate, Prediction};
 
     fn small() -> Mlp {
         let options = MlpOptions {
@@ -234,6 +235,31 @@ mod tests {
             decode(&other).unwrap_err(),
             "it was trained on other features than this build makes"
         );
+    }
+
+    #[test]
+    fn whatever_a_whole_envelope_holds_is_refused_or_answers_sensibly() {
+        let mut body = encode(&small()).unwrap();
+        let queries: Vec<_> = world(20, 5).iter().map(|sample| sample.query).collect();
+        let mut out = vec![Prediction::ZERO; queries.len()];
+        for index in 0..body.len() {
+            let kept = body[index];
+            body[index] = [b'9', b'-', b'e', 0xff, 0x7f, b'0'][index % 6];
+            if let Ok(model) = decode(&body) {
+                model.predict(&queries, &mut out).unwrap();
+                for (query, Prediction { estimate, .. }) in queries.iter().zip(&out) {
+                    assert!(
+                        (0.0..=query.input_rate).contains(&estimate.throughput),
+                        "byte {index}"
+                    );
+                    assert!(
+                        estimate.latency_ms.is_finite() && estimate.cpu_cores.is_finite(),
+                        "byte {index}"
+                    );
+                }
+            }
+            body[index] = kept;
+        }
     }
 
     #[test]
