@@ -1,0 +1,286 @@
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use burn::Tensor;
+use burn::tensor::{Device, TensorData};
+use streamline_core::TimeSeries;
+
+use crate::{Forecast, PredictError, WorkloadPredictor};
+
+mod envelope;
+mod model_file;
+mod network;
+mod options;
+#[cfg(test)]
+mod tests;
+mod training;
+mod windows;
+
+pub use options::{Backend, TransformerOptions};
+pub use training::{Progress, TrainingReport};
+
+use network::{LEVELS, MEDIAN, Network, device, host};
+use training::Trained;
+use windows::{Base, Terms, Windows};
+
+/// A small Transformer that forecasts the median and quantiles 0.1, 0.9, 0.95 and 0.99 of a load.
+///
+/// A window of the history is put in its own terms (relative to its last value, in units of its standard deviation), so
+/// that one network serves sources of any size. A base forecast, the last value drawn towards the value one period ago,
+/// is worked out first; patches of the window become tokens, and the network says what must be added to the base at
+/// each step, all steps at once. Before training it adds nothing.
+///
+/// Training minimises the pinball loss with `AdamW`, stops early by the newest windows of each series and keeps the
+/// weights of the best epoch. It is deterministic for a seed on one machine and backend; across machines the last bits
+/// differ. To be fitted it needs a series of `lookback` and about 2.2 times `horizon` points, and gets better with days
+/// of them.
+///
+/// A horizon longer than the trained one is reached by forecasting on from the medians, the spread of each stretch
+/// being added to that of the stretch before. A forecast is not negative where the history is not. A window that is
+/// constant is forecast to remain so. The times of points are not looked at: give `forecast` points as far apart as
+/// those of `fit`.
+///
+/// # Examples
+///
+/// ```
+/// use streamline_core::TimeSeries;
+/// use streamline_predict::{Transformer, TransformerOptions, WorkloadPredictor};
+///
+/// // A pattern of twelve points.
+/// let values: Vec<f64> = (0..300).map(|i| 100.0 + 40.0 * (f64::from(i) * std::f64::consts::TAU / 12.0).sin()).collect();
+/// let series = TimeSeries::from_values(0, 60_000, &values)?;
+///
+/// let mut predictor = Transformer::new(TransformerOptions {
+///     lookback: 24,
+///     horizon: 6,
+///     patch: 6,
+///     period: Some(12),
+///     epochs: 5,
+///     ..TransformerOptions::default()
+/// })?;
+/// predictor.fit(&[series.slice(0, 288)])?;
+/// let forecast = predictor.forecast(&series.slice(0, 288), 6)?;
+/// assert!((forecast.point()[3] - values[291]).abs() < 10.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Transformer {
+    options: TransformerOptions,
+    learnt: Option<Learnt>,
+}
+
+/// What a training left.
+#[derive(Debug, Clone)]
+struct Learnt {
+    base: Base,
+    weights: Vec<f32>,
+    /// On a device without differentiation.
+    network: Network,
+    device: Device,
+    report: TrainingReport,
+}
+
+impl Learnt {
+    fn new(options: &TransformerOptions, trained: Trained) -> Self {
+        let device = device(options.backend);
+        Self {
+            network: Network::with_weights(options, &trained.weights, &device),
+            device,
+            base: trained.base,
+            weights: trained.weights,
+            report: trained.report,
+        }
+    }
+}
+
+impl Transformer {
+    /// A predictor that has yet to be fitted.
+    ///
+    /// # Errors
+    /// [`PredictError::InvalidOption`].
+    pub fn new(options: TransformerOptions) -> Result<Self, PredictError> {
+        options.check()?;
+        Ok(Self {
+            options,
+            learnt: None,
+        })
+    }
+
+    /// Learns as [`fit`](WorkloadPredictor::fit) does and reports after each epoch; on a break, training ends there and
+    /// keeps the best weights so far.
+    ///
+    /// # Errors
+    /// [`PredictError::HistoryTooShort`] if no series is long enough, [`PredictError::Diverged`]. What was learnt
+    /// before then remains.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use streamline_predict::{Transformer, TransformerOptions};
+    ///
+    /// # fn histories() -> Vec<streamline_core::TimeSeries> { Vec::new() }
+    /// let mut predictor = Transformer::new(TransformerOptions::default())?;
+    /// predictor.fit_with(&histories(), &mut |progress| {
+    ///     println!("{} of {}: {:.4}", progress.epoch, progress.epochs, progress.validation_loss);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), streamline_predict::PredictError>(())
+    /// ```
+    pub fn fit_with(
+        &mut self,
+        history: &[TimeSeries],
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(), PredictError> {
+        let windows = Windows::new(history, &self.options);
+        let needed = Windows::needed(&self.options);
+        if windows.longest() < needed {
+            return Err(PredictError::HistoryTooShort {
+                given: windows.longest(),
+                needed,
+            });
+        }
+        let trained = training::train(&windows, &self.options, progress)?;
+        tracing::info!(
+            windows = trained.report.training_windows,
+            epochs = trained.report.history.len(),
+            best_epoch = trained.report.best_epoch,
+            validation_loss = trained.report.best_validation_loss,
+            "transformer trained"
+        );
+        self.learnt = Some(Learnt::new(&self.options, trained));
+        Ok(())
+    }
+
+    /// The options that it was made with.
+    #[must_use]
+    pub fn options(&self) -> &TransformerOptions {
+        &self.options
+    }
+
+    /// How the training went; none before the first.
+    #[must_use]
+    pub fn report(&self) -> Option<&TrainingReport> {
+        self.learnt.as_ref().map(|learnt| &learnt.report)
+    }
+
+    /// Writes the model to a file, whole or not at all: into a temporary file beside it that then takes its place.
+    ///
+    /// # Errors
+    /// [`PredictError::NotFitted`] or [`PredictError::Io`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use streamline_predict::{Transformer, TransformerOptions, WorkloadPredictor};
+    ///
+    /// # fn histories() -> Vec<streamline_core::TimeSeries> { Vec::new() }
+    /// let mut predictor = Transformer::new(TransformerOptions::default())?;
+    /// predictor.fit(&histories())?;
+    /// predictor.save("transformer.bin")?;
+    /// let same = Transformer::load("transformer.bin")?;
+    /// assert_eq!(same.report(), predictor.report());
+    /// # Ok::<(), streamline_predict::PredictError>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), PredictError> {
+        model_file::save(self, path.as_ref())
+    }
+
+    /// Reads a model from a file that [`save`](Self::save) wrote.
+    ///
+    /// # Errors
+    /// [`PredictError::Io`], or [`PredictError::Damaged`] saying what is wrong: not such a file, another format
+    /// version, cut short, a checksum that does not match, options out of range, weights that are not finite.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, PredictError> {
+        model_file::load(path.as_ref())
+    }
+
+    fn learnt(&self) -> Result<&Learnt, PredictError> {
+        self.learnt.as_ref().ok_or_else(|| PredictError::NotFitted {
+            name: self.name().into(),
+        })
+    }
+
+    /// The quantiles of the next `horizon` points, as trained: a list of values for each level. None if the backend
+    /// fails.
+    fn stretch(&self, learnt: &Learnt, window: &[f64]) -> Option<Vec<Vec<f64>>> {
+        let horizon = self.options.horizon;
+        let Some(terms) = Terms::of(window) else {
+            let last = window.last().copied()?;
+            return Some(vec![vec![last; horizon]; LEVELS.len()]);
+        };
+        let normalised: Vec<f64> = window.iter().map(|&value| terms.normalise(value)).collect();
+        let inputs: Vec<f32> = normalised.iter().map(|&value| value as f32).collect();
+        let inputs = TensorData::new(inputs, [1, self.options.lookback]);
+        let added = host(learnt.network.forward(Tensor::from_data(inputs, &learnt.device)))?;
+        let restored = |added: &[f32]| {
+            let steps = added.iter().enumerate();
+            steps
+                .map(|(step, &added)| terms.restore(learnt.base.at(&normalised, step) + f64::from(added)))
+                .collect()
+        };
+        Some(added.chunks_exact(horizon).map(restored).collect())
+    }
+}
+
+impl WorkloadPredictor for Transformer {
+    fn name(&self) -> &str {
+        "transformer"
+    }
+
+    fn lookback(&self) -> usize {
+        self.options.lookback
+    }
+
+    fn fit(&mut self, history: &[TimeSeries]) -> Result<(), PredictError> {
+        self.fit_with(history, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
+        let learnt = self.learnt()?;
+        let lookback = self.options.lookback;
+        let mut window = history.tail(lookback).filled();
+        if window.len() < lookback {
+            return Err(PredictError::HistoryTooShort {
+                given: window.len().max(history.len() - history.gaps()),
+                needed: lookback,
+            });
+        }
+        let floor = if history.iter().flatten().all(|value| value >= 0.0) {
+            0.0
+        } else {
+            f64::MIN
+        };
+        let mut quantiles = vec![Vec::new(); LEVELS.len()];
+        // How far each quantile was from the median where the last stretch ended.
+        let mut spread = [0.0; LEVELS.len()];
+        while quantiles[MEDIAN].len() < horizon {
+            let stretch = self
+                .stretch(learnt, &window)
+                .ok_or(PredictError::InvalidForecast {
+                    reason: "the backend did not give its result",
+                })?;
+            let medians = &stretch[MEDIAN];
+            let ends = spread;
+            for (level, values) in stretch.iter().enumerate() {
+                for (value, median) in values.iter().zip(medians) {
+                    let distance = (value - median).hypot(ends[level]);
+                    spread[level] = if distance.is_finite() { distance } else { f64::MAX };
+                    let away = if level < MEDIAN {
+                        -spread[level]
+                    } else {
+                        spread[level]
+                    };
+                    let value = (median + away).clamp(f64::MIN, f64::MAX).max(floor);
+                    quantiles[level].push(value);
+                }
+            }
+            window.extend(medians.iter().map(|median| median.max(floor)));
+            window.drain(..window.len() - lookback);
+        }
+        for values in &mut quantiles {
+            values.truncate(horizon);
+        }
+        Forecast::new(history, quantiles[MEDIAN].clone(), LEVELS.to_vec(), quantiles)
+    }
+}

@@ -1,0 +1,220 @@
+//! Training a network with Burn.
+
+use std::ops::ControlFlow;
+
+use burn::Tensor;
+use burn::grad_clipping::GradientClippingConfig;
+use burn::optim::{AdamWConfig, GradientsParams};
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, TensorData};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::network::{LEVELS, Network, device};
+use super::options::TransformerOptions;
+use super::windows::{Base, Window, Windows};
+use crate::PredictError;
+
+/// How far training has come.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The epoch that has just ended, from 1.
+    pub epoch: usize,
+    /// The most epochs there will be.
+    pub epochs: usize,
+    /// Loss on the training windows during the epoch.
+    pub train_loss: f64,
+    /// Loss on the validation windows after it.
+    pub validation_loss: f64,
+}
+
+/// How a training went.
+///
+/// Losses are pinball losses, the mean over quantile levels, steps and windows, in units of the standard deviation of
+/// each window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TrainingReport {
+    /// Windows that were trained on.
+    pub training_windows: usize,
+    /// Windows that validated; of a longer list, evenly spaced ones.
+    pub validation_windows: usize,
+    /// Losses, epoch by epoch.
+    pub history: Vec<Progress>,
+    /// The epoch whose weights are kept; 0 if none was better than the start.
+    pub best_epoch: usize,
+    /// Loss on the validation windows of what is kept.
+    pub best_validation_loss: f64,
+    /// Loss on the validation windows before training, when the median is the base forecast.
+    pub start_validation_loss: f64,
+}
+
+/// What training gives.
+pub(super) struct Trained {
+    pub(super) base: Base,
+    pub(super) weights: Vec<f32>,
+    pub(super) report: TrainingReport,
+}
+
+/// Windows as tensors.
+struct Batch {
+    /// `[windows, lookback]`
+    windows: Tensor<2>,
+    /// What the base leaves over, `[windows, 1, horizon]`.
+    targets: Tensor<3>,
+    /// 1 where there is a target and 0 where there is a gap, the same shape.
+    known: Tensor<3>,
+    /// How many targets there are.
+    count: f32,
+}
+
+impl Batch {
+    fn new(windows: &Windows, chosen: &[Window], base: &Base, device: &Device) -> Self {
+        let (mut inputs, mut targets, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rows = 0;
+        for example in chosen.iter().filter_map(|window| windows.example(window)) {
+            rows += 1;
+            for (step, target) in example.targets.iter().enumerate() {
+                let base = base.at(&example.window, step);
+                targets.push(target.map_or(0.0, |target| (target - base) as f32));
+                known.push(if target.is_some() { 1.0f32 } else { 0.0 });
+            }
+            inputs.extend(example.window.iter().map(|&value| value as f32));
+        }
+        let shape = [rows, 1, windows.horizon];
+        let count = known.iter().sum::<f32>().max(1.0);
+        Self {
+            windows: Tensor::from_data(TensorData::new(inputs, [rows, windows.lookback]), device),
+            targets: Tensor::from_data(TensorData::new(targets, shape), device),
+            known: Tensor::from_data(TensorData::new(known, shape), device),
+            count,
+        }
+    }
+
+    /// The pinball loss (Koenker and Bassett 1978): `τ·e` where the target lies above by `e`, `(τ − 1)·e` where below.
+    fn loss(self, network: &Network) -> Tensor<1> {
+        let device = self.windows.device();
+        let below: Vec<f32> = LEVELS.iter().map(|level| (1.0 - level) as f32).collect();
+        let below = Tensor::<3>::from_data(TensorData::new(below, [1, LEVELS.len(), 1]), &device);
+        let error = self.targets - network.forward(self.windows);
+        let each = relu(error.clone()) - error * below;
+        (each * self.known).sum() / (self.count * LEVELS.len() as f32)
+    }
+}
+
+/// The loss of weights, on a device without differentiation.
+fn validate(
+    batches: &[Vec<Window>],
+    windows: &Windows,
+    base: &Base,
+    network: &Network,
+    device: &Device,
+) -> Option<f64> {
+    let (mut sum, mut targets) = (0.0, 0.0);
+    for chosen in batches {
+        let batch = Batch::new(windows, chosen, base, device);
+        let count = f64::from(batch.count);
+        sum += f64::from(batch.loss(network).try_into_scalar::<f32>().ok()?) * count;
+        targets += count;
+    }
+    Some(sum / f64::max(targets, 1.0)).filter(|loss| loss.is_finite())
+}
+
+/// The step size at a step: it rises over the first twentieth and falls to a fiftieth along a cosine.
+fn learning_rate(options: &TransformerOptions, step: usize, steps: usize) -> f64 {
+    const FINAL: f64 = 0.02;
+    let (step, steps) = (step as f64 + 1.0, steps as f64);
+    let warm_up = (step / (steps / 20.0).max(1.0)).min(1.0);
+    let turn = (step / steps).min(1.0) * std::f64::consts::PI;
+    options.learning_rate * warm_up * (FINAL + (1.0 - FINAL) * 0.5 * (1.0 + turn.cos()))
+}
+
+/// Trains until the epochs are over, none has been better for long enough, or `progress` breaks.
+pub(super) fn train(
+    windows: &Windows,
+    options: &TransformerOptions,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Trained, PredictError> {
+    /// The most windows that validate.
+    const VALIDATION: usize = 512;
+    let plain = device(options.backend);
+    let learning = plain.clone().autodiff();
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let mut order = windows.training.clone();
+    let spacing = windows.validation.len().div_ceil(VALIDATION).max(1);
+    let validation: Vec<Window> = windows.validation.iter().step_by(spacing).copied().collect();
+    let batches: Vec<Vec<Window>> = validation.chunks(options.batch).map(<[_]>::to_vec).collect();
+
+    let base = Base::fit(options, windows, &windows.training);
+    let drawn = Network::drawn(options, &mut rng, &plain);
+    let diverged = |epoch| move || PredictError::Diverged { epoch };
+    let mut weights = drawn.weights().ok_or_else(diverged(0))?;
+    let start = validate(&batches, windows, &base, &drawn, &plain).ok_or_else(diverged(0))?;
+    let mut report = TrainingReport {
+        training_windows: order.len(),
+        validation_windows: validation.len(),
+        history: Vec::new(),
+        best_epoch: 0,
+        best_validation_loss: start,
+        start_validation_loss: start,
+    };
+    if order.is_empty() || validation.is_empty() {
+        return Ok(Trained {
+            base,
+            weights,
+            report,
+        });
+    }
+
+    let mut network = Network::with_weights(options, &weights, &learning);
+    let mut optimizer = AdamWConfig::new()
+        .with_weight_decay(options.weight_decay as f32)
+        .with_grad_clipping(Some(GradientClippingConfig::Norm(1.0)))
+        .init();
+    let drawn_each = order.len().min(options.windows_per_epoch);
+    let steps_each = drawn_each.div_ceil(options.batch);
+    let mut step = 0;
+    for epoch in 1..=options.epochs {
+        order.shuffle(&mut rng);
+        let mut train_loss = 0.0;
+        for chosen in order[..drawn_each].chunks(options.batch) {
+            let rate = learning_rate(options, step, options.epochs * steps_each);
+            let loss = Batch::new(windows, chosen, &base, &learning).loss(&network);
+            let gradients = GradientsParams::from_grads(loss.backward(), &network);
+            network = optimizer.step(rate, network, gradients);
+            let loss = loss.try_into_scalar::<f32>().map_err(|_| diverged(epoch)())?;
+            train_loss += f64::from(loss) / steps_each as f64;
+            step += 1;
+        }
+        let learnt = network.weights().ok_or_else(diverged(epoch))?;
+        let plain_network = Network::with_weights(options, &learnt, &plain);
+        let validation_loss =
+            validate(&batches, windows, &base, &plain_network, &plain).ok_or_else(diverged(epoch))?;
+        if !train_loss.is_finite() {
+            return Err(diverged(epoch)());
+        }
+        if validation_loss < report.best_validation_loss {
+            report.best_validation_loss = validation_loss;
+            report.best_epoch = epoch;
+            weights = learnt;
+        }
+        let state = Progress {
+            epoch,
+            epochs: options.epochs,
+            train_loss,
+            validation_loss,
+        };
+        tracing::debug!(epoch, train_loss, validation_loss, "transformer epoch");
+        report.history.push(state);
+        if progress(&state).is_break() || epoch - report.best_epoch >= options.patience {
+            break;
+        }
+    }
+    Ok(Trained {
+        base,
+        weights,
+        report,
+    })
+}
