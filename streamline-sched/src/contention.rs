@@ -163,6 +163,15 @@ impl ContentionModel {
     }
 }
 
+/// An item comes to a TaskManager (`sign` 1) or leaves it (−1).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) item: usize,
+    pub(crate) operator: u32,
+    pub(crate) manager: usize,
+    pub(crate) sign: f64,
+}
+
 /// The loads of every TaskManager, kept up to date.
 #[derive(Debug, Clone)]
 pub(crate) struct Loads {
@@ -176,17 +185,20 @@ impl Loads {
         }
     }
 
-    /// Notes that an item comes (`sign` 1) or goes (−1); `change` does it to the TaskManager's load.
+    /// Notes that an item comes or goes; `change` does it to the TaskManager's load.
     pub(crate) fn note(
         &mut self,
         model: &ContentionModel,
-        item: usize,
-        operator: u32,
-        manager: usize,
-        sign: f64,
+        event: Event,
         load: &mut Load,
         change: impl FnOnce(&mut Load),
     ) {
+        let Event {
+            item,
+            operator,
+            manager,
+            sign,
+        } = event;
         let before = model.network_with(operator, load);
         change(load);
         let after = model.network_with(operator, load);
@@ -241,17 +253,15 @@ pub(crate) fn loads_of(model: &ContentionModel, loads: &[Load], items: &[Item]) 
                 ..
             } = &items[item as usize];
             let group = demand.sharing_group;
-            all.note(
-                model,
-                item as usize,
-                *operator,
+            let event = Event {
+                item: item as usize,
+                operator: *operator,
                 manager,
-                1.0,
-                &mut empty,
-                |load| {
-                    load.add(item, size, *operator, group);
-                },
-            );
+                sign: 1.0,
+            };
+            all.note(model, event, &mut empty, |load| {
+                load.add(item, size, *operator, group)
+            });
         }
     }
     all

@@ -104,4 +104,10 @@ pub enum ScheduleError {
         /// Index of the TaskManager.
         task_manager: usize,
     },
+    /// A picture could not be drawn.
+    #[error("the picture could not be drawn: {message}")]
+    Drawing {
+        /// What the drawing library says.
+        message: String,
+    },
 }

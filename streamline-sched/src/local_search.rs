@@ -140,9 +140,7 @@ fn start<'m, 'a>(model: &'m Model<'a>) -> State<'m, 'a> {
             best = other;
         }
     }
-    if model.objective.uses(Term::Contention)
-        || model.objective.uses(Term::Overload) && model.target != model.capacity
-    {
+    if model.objective.uses(Term::Contention) || model.objective.uses(Term::Overload) && model.has_target {
         let spread = construct(model, roomiest);
         if better(&spread, &best) {
             best = spread;
@@ -188,7 +186,7 @@ fn price_leads(model: &Model<'_>) -> bool {
             weight > 0.0
                 && match term {
                     Term::Unplaced => false,
-                    Term::Overload => model.target != model.capacity,
+                    Term::Overload => model.has_target,
                     Term::MovedInstances | Term::MovedState => model.has_current,
                     _ => true,
                 }

@@ -66,7 +66,10 @@ pub(crate) struct Model<'a> {
     /// What may be used of each TaskManager, headroom taken off.
     pub(crate) capacity: Vec<[u64; DIMENSIONS]>,
     /// What may be used before it counts as overload.
-    pub(crate) target: Vec<[u64; DIMENSIONS]>,
+    pub(crate) target: Vec<[f64; DIMENSIONS]>,
+    /// What the TaskManagers have.
+    pub(crate) whole: Vec<[f64; DIMENSIONS]>,
+    pub(crate) has_target: bool,
     /// Items in the order of serving: by rank, then decreasing cpu, memory, network memory, then by instance.
     pub(crate) order: Vec<usize>,
     pub(crate) ranks: u32,
@@ -116,7 +119,12 @@ impl<'a> Model<'a> {
         Ok(Self {
             task_managers,
             capacity: usable(task_managers, 1.0 - request.headroom),
-            target: usable(task_managers, request.target.min(1.0 - request.headroom)),
+            target: task_managers
+                .iter()
+                .map(|manager| whole(manager).map(|size| size * request.target))
+                .collect(),
+            whole: task_managers.iter().map(whole).collect(),
+            has_target: request.target < 1.0,
             items,
             operators,
             order,
@@ -169,6 +177,14 @@ impl<'a> Model<'a> {
 
 pub(crate) fn units(cores: f64) -> u64 {
     (cores * UNITS_PER_CORE).round() as u64 // saturates
+}
+
+fn whole(manager: &TaskManager) -> [f64; DIMENSIONS] {
+    [
+        manager.cpu_cores * UNITS_PER_CORE,
+        manager.memory_bytes as f64,
+        manager.network_bytes as f64,
+    ]
 }
 
 /// What may be used of each TaskManager if only a share of it may.

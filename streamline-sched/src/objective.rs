@@ -58,7 +58,7 @@ pub struct Measures {
 /// the heaviest instances that its slots can hold.
 ///
 /// For compute and state access the even share is the mean over the TaskManagers, for network it is no traffic at all
-/// (Wang, Huang, Kalavri et al., *CAPSys: Contention-aware task placement for data stream processing*, EuroSys 2025).
+/// (Wang, Huang, Kalavri et al., *`CAPSys`: Contention-aware task placement for data stream processing*, `EuroSys` 2025).
 /// The network load of a TaskManager is what its instances send to others; on a forward edge that is what the surplus of
 /// senders over receivers sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -183,7 +183,7 @@ impl PackingProblem {
         columns::solve(self)
     }
 
-    /// Reads the `.vbp` format of the VPSolver: resources, capacities, number of pieces, then sizes and count of each.
+    /// Reads the `.vbp` format of the `VPSolver`: resources, capacities, number of pieces, then sizes and count of each.
     ///
     /// # Errors
     /// [`PackingError`] with the place of the first mistake.
@@ -217,7 +217,7 @@ impl PackingProblem {
         Self::new(vec![kind], pieces)
     }
 
-    /// Reads the `.mvp` format of the VPSolver: resources; number of kinds, capacities, price and number of each (−1 for
+    /// Reads the `.mvp` format of the `VPSolver`: resources; number of kinds, capacities, price and number of each (−1 for
     /// any); number of pieces, then of each the number of choices, the count and the sizes of each choice.
     ///
     /// # Errors

@@ -243,8 +243,7 @@ impl Search<'_, '_> {
         for &(entry, count) in &filling.items {
             self.demand[self.master.entries()[entry].piece] += count;
         }
-        if self.left[filling.kind] != u32::MAX {
-            self.left[filling.kind] += 1;
-        }
+        // Where there are as many as one likes, the number stays at its maximum.
+        self.left[filling.kind] = self.left[filling.kind].saturating_add(1);
     }
 }

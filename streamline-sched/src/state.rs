@@ -1,6 +1,6 @@
 //! A packing under way.
 
-use crate::contention::Loads;
+use crate::contention::{Event, Loads};
 use crate::load::{DIMENSIONS, Load};
 use crate::model::{Item, Model};
 use crate::objective::TERMS;
@@ -77,16 +77,14 @@ impl<'m, 'a> State<'m, 'a> {
         let group = self.model.operators[*operator as usize].group;
         let load = &mut self.loads[manager];
         let change = |load: &mut Load| load.add(item as u32, size, *operator, group);
+        let event = Event {
+            item,
+            operator: *operator,
+            manager,
+            sign: 1.0,
+        };
         match &mut self.contention {
-            Some(loads) => loads.note(
-                &self.model.contention,
-                item,
-                *operator,
-                manager,
-                1.0,
-                load,
-                change,
-            ),
+            Some(loads) => loads.note(&self.model.contention, event, load, change),
             None => change(load),
         }
         self.place[item] = Some(manager);
@@ -99,16 +97,14 @@ impl<'m, 'a> State<'m, 'a> {
         let group = self.model.operators[*operator as usize].group;
         let load = &mut self.loads[manager];
         let change = |load: &mut Load| load.remove(item as u32, size, *operator, group);
+        let event = Event {
+            item,
+            operator: *operator,
+            manager,
+            sign: -1.0,
+        };
         match &mut self.contention {
-            Some(loads) => loads.note(
-                &self.model.contention,
-                item,
-                *operator,
-                manager,
-                -1.0,
-                load,
-                change,
-            ),
+            Some(loads) => loads.note(&self.model.contention, event, load, change),
             None => change(load),
         }
         Some(manager)
@@ -163,11 +159,14 @@ impl<'m, 'a> State<'m, 'a> {
     }
 
     fn overload(&self, manager: usize) -> f64 {
+        if !self.model.has_target {
+            return 0.0;
+        }
         let (used, target) = (&self.loads[manager].used, &self.model.target[manager]);
-        let over = |d: usize| {
-            used[d].saturating_sub(target[d]) as f64 / (self.model.capacity[manager][d] as f64).max(1.0)
-        };
-        (0..DIMENSIONS).map(over).sum()
+        let whole = &self.model.whole[manager];
+        (0..DIMENSIONS)
+            .map(|d| (used[d] as f64 - target[d]).max(0.0) / whole[d].max(1.0))
+            .sum()
     }
 
     /// The used share of the scarcest resource of a TaskManager.
