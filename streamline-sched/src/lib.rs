@@ -97,6 +97,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounds;
+mod constraint;
+mod decreasing;
+mod enforce;
+mod error;
+mod evaluate;
+mod exact;
+mod fairness;
+mod incremental;
+mod local_search;
+mod objective;
+mod packing;
+#[cfg(feature = "plot")]
+mod picture;
+mod request;
 mod scheduler;
 mod spread;
 mod synthetic;
