@@ -67,6 +67,7 @@ pub(crate) struct Crowd {
     scaled: Vec<f64>,
     /// The positions in rising order of one objective.
     order: Vec<u32>,
+    keys: Vec<(u64, u32)>,
     /// The neighbour before and after, `[objective * n + position]`; `NONE` at the ends.
     before: Vec<u32>,
     after: Vec<u32>,
@@ -92,12 +93,17 @@ impl Crowd {
                 .extend(members.iter().map(|&i| worst_if_nan(points.row(i as usize)[j])));
             let values = &mut self.scaled[base..];
             self.order.clear();
-            self.order.extend(0..n as u32);
-            if sorted && m == 2 && j == 1 {
-                self.order.reverse();
-            } else if !(sorted && j == 0) {
+            if sorted && (j == 0 || m == 2) {
+                self.order.extend(0..n as u32);
+                if j == 1 {
+                    self.order.reverse();
+                }
+            } else {
                 // Equal values stay in the order of the members.
-                self.order.sort_unstable_by_key(|&i| (key(values[i as usize]), i));
+                self.keys.clear();
+                self.keys.extend(values.iter().zip(0..).map(|(&value, i)| (key(value), i)));
+                self.keys.sort_unstable();
+                self.order.extend(self.keys.iter().map(|&(_, i)| i));
             }
             let (Some(&first), Some(&last)) = (self.order.first(), self.order.last()) else {
                 continue;

@@ -45,8 +45,7 @@ impl Niching {
         best: &[u32],
         room: usize,
         random: &mut Stream,
-        mut take: impl FnMut(u32),
-    ) {
+    ) -> Vec<u32> {
         self.update(pool, best);
         let scale = self.scale(pool, best);
         let mut counts = vec![0usize; self.directions.len() / self.m];
@@ -63,10 +62,10 @@ impl Niching {
             candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         }
         let mut open: Vec<usize> = (0..counts.len()).filter(|&d| !waiting[d].is_empty()).collect();
-        let mut emptiest = Vec::new();
+        let (mut chosen, mut emptiest) = (Vec::with_capacity(room), Vec::new());
         for _ in 0..room {
             let Some(fewest) = open.iter().map(|&d| counts[d]).min() else {
-                return;
+                break;
             };
             emptiest.clear();
             emptiest.extend((0..open.len()).filter(|&o| counts[open[o]] == fewest));
@@ -79,12 +78,13 @@ impl Niching {
             }
             if let Some((_, i)) = candidates.pop() {
                 counts[direction] += 1;
-                take(i);
+                chosen.push(i);
             }
             if candidates.is_empty() {
                 open.swap_remove(o);
             }
         }
+        chosen
     }
 
     /// Brings the ideal point and the extreme points up to date with the best front.
@@ -238,16 +238,7 @@ mod tests {
             .copy_from_slice(&[0.0, 1.0, 1.0, 0.0, 0.45, 0.55, 0.49, 0.51, 0.05, 0.95]);
         let mut niching = Niching::new(&Directions::das_dennis(2, 2));
         let mut random = Streams::new(1, 1, Purpose::Niche).stream(0);
-        let mut taken = Vec::new();
-        niching.choose(
-            &pool,
-            &[0, 1],
-            &[2, 3, 4],
-            &[0, 1, 2, 3, 4],
-            1,
-            &mut random,
-            |i| taken.push(i),
-        );
+        let taken = niching.choose(&pool, &[0, 1], &[2, 3, 4], &[0, 1, 2, 3, 4], 1, &mut random);
         assert_eq!(taken, [3]);
     }
 }

@@ -72,13 +72,9 @@ impl Survival {
                             (false, best) => best.iter().map(|&i| self.feasible[i as usize]).collect(),
                         };
                         let last = if members.len() > room { members } else { &[] };
-                        let full = self.survivors.len();
-                        let survivors = &mut self.survivors;
-                        let mut chosen = Vec::with_capacity(room);
-                        niching.choose(pool, &survivors[..full], last, &best, keep - full, random, |i| {
-                            chosen.push(i)
-                        });
-                        survivors.append(&mut chosen);
+                        let room = keep - self.survivors.len();
+                        let mut chosen = niching.choose(pool, &self.survivors, last, &best, room, random);
+                        self.survivors.append(&mut chosen);
                     }
                     continue;
                 }

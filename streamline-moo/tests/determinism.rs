@@ -1,6 +1,7 @@
 //! The same seed gives the same population bit for bit: on any number of threads, in batches or one at a time, in one go or
 //! resumed.
 #![cfg(feature = "test-problems")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,6 @@
 //! How near searches come to known fronts.
 #![cfg(feature = "test-problems")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use streamline_moo::test_problems::{ConstrainedDtlz, Dtlz, MixedZdt, TestProblem, Textbook, Wfg, Zdt};
 use streamline_moo::{Directions, Nsga2, Nsga3, Options, Rows, hypervolume, igd_plus};

@@ -114,6 +114,8 @@ impl Many {
 struct Blocks {
     shelves: Vec<u8>,
     places: Vec<i32>,
+    /// The length of `shelves` at the last mark.
+    marked: usize,
 }
 
 impl Kept for Blocks {
@@ -123,17 +125,21 @@ impl Kept for Blocks {
     fn clear(&mut self) {
         self.shelves.clear();
         self.places.clear();
+        self.marked = 0;
     }
 
     fn dominates(&self, point: &[i32]) -> bool {
-        match point.len() / 2 {
-            3 => self.dominate::<3>(point),
-            4 => self.dominate::<4>(point),
-            5 => self.dominate::<5>(point),
-            6 => self.dominate::<6>(point),
-            7 => self.dominate::<7>(point),
-            _ => self.dominate_any(point),
-        }
+        self.dominates_from(0, point)
+    }
+
+    fn dominates_since(&self, point: &[i32]) -> bool {
+        // The last block at the mark may have been filled since.
+        let block = LANES * point.len() / 2;
+        self.dominates_from((self.marked / block).saturating_sub(1), point)
+    }
+
+    fn mark(&mut self) {
+        self.marked = self.shelves.len();
     }
 
     fn insert(&mut self, point: &[i32]) {
@@ -157,8 +163,20 @@ impl Kept for Blocks {
 }
 
 impl Blocks {
+    /// Whether one of the points of the blocks from `first` on is nowhere above `point`.
+    fn dominates_from(&self, first: usize, point: &[i32]) -> bool {
+        match point.len() / 2 {
+            3 => self.dominate::<3>(first, point),
+            4 => self.dominate::<4>(first, point),
+            5 => self.dominate::<5>(first, point),
+            6 => self.dominate::<6>(first, point),
+            7 => self.dominate::<7>(first, point),
+            _ => self.dominate_any(first, point),
+        }
+    }
+
     /// `D` objectives, so that what is compared stays in registers.
-    fn dominate<const D: usize>(&self, point: &[i32]) -> bool {
+    fn dominate<const D: usize>(&self, first: usize, point: &[i32]) -> bool {
         let (places, shelves) = point.split_at(D);
         let mut shelf = [0u8; D];
         for (to, &from) in shelf.iter_mut().zip(shelves) {
@@ -166,7 +184,7 @@ impl Blocks {
         }
         let blocks = self.shelves.as_chunks::<LANES>().0.as_chunks::<D>().0;
         let mut excess = [0u8; LANES];
-        for (b, block) in blocks.iter().enumerate() {
+        for (b, block) in blocks.iter().enumerate().skip(first) {
             for lane in 0..LANES {
                 // How far the point in this lane is above in some objective; 0 if in none.
                 excess[lane] = (0..D).fold(0, |all, j| all | block[j][lane].saturating_sub(shelf[j]));
@@ -179,10 +197,10 @@ impl Blocks {
     }
 
     /// Any number of objectives.
-    fn dominate_any(&self, point: &[i32]) -> bool {
+    fn dominate_any(&self, first: usize, point: &[i32]) -> bool {
         let d = point.len() / 2;
         let (places, shelves) = point.split_at(d);
-        for (b, block) in self.shelves.chunks_exact(LANES * d).enumerate() {
+        for (b, block) in self.shelves.chunks_exact(LANES * d).enumerate().skip(first) {
             let mut excess = [0u8; LANES];
             for (lanes, &shelf) in block.as_chunks::<LANES>().0.iter().zip(shelves) {
                 for (excess, lane) in excess.iter_mut().zip(lanes) {
@@ -200,10 +218,8 @@ impl Blocks {
     fn confirm(&self, b: usize, excess: &[u8; LANES], places: &[i32]) -> bool {
         let d = places.len();
         let block = self.places.chunks_exact(d).skip(b * LANES);
-        let candidates = block.zip(excess).filter(|(_, excess)| **excess == 0);
-        candidates
-            .into_iter()
-            .any(|(candidate, _)| candidate.iter().zip(places).all(|(c, p)| c <= p))
+        let mut candidates = block.zip(excess).filter(|(_, excess)| **excess == 0);
+        candidates.any(|(candidate, _)| candidate.iter().zip(places).all(|(c, p)| c <= p))
     }
 }
 

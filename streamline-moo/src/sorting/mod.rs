@@ -8,6 +8,7 @@
 
 mod blocks;
 mod key;
+mod merge;
 mod pair;
 mod staircase;
 mod sweep;

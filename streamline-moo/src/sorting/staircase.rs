@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::key::key;
-use super::sweep::{Kept, Sweep};
+use super::merge;
+use super::sweep::{BATCH, Kept, Sweep};
 use crate::Rows;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,7 @@ struct Item {
 #[derive(Debug, Default)]
 pub(super) struct Three {
     items: Vec<Item>,
+    spare: Vec<Item>,
     sweep: Sweep<Staircase>,
 }
 
@@ -28,15 +30,21 @@ impl Three {
         sorted: &mut Vec<u32>,
         ranks: &mut Vec<u32>,
     ) {
-        self.items.clear();
-        self.items.extend(points.iter().enumerate().map(|(i, p)| Item {
-            first: key(p[0]),
-            rest: (key(p[1]), key(p[2])),
-            index: i as u32,
-        }));
+        let item = |i: usize| {
+            let p = points.row(i);
+            Item {
+                first: key(p[0]),
+                rest: (key(p[1]), key(p[2])),
+                index: i as u32,
+            }
+        };
         if parallel {
-            self.items.par_sort_unstable();
+            let all = (0..points.len()).into_par_iter().with_min_len(BATCH);
+            all.map(item).collect_into_vec(&mut self.items);
+            merge::sort(&mut self.items, &mut self.spare);
         } else {
+            self.items.clear();
+            self.items.extend((0..points.len()).map(item));
             self.items.sort_unstable();
         }
         let items = &self.items;
@@ -83,6 +91,12 @@ impl Kept for Staircase {
         let position = step.partition_point(|entry| entry.0 <= second);
         position > 0 && step[position - 1].1 <= third
     }
+
+    fn dominates_since(&self, point: &Self::Point) -> bool {
+        self.dominates(point)
+    }
+
+    fn mark(&mut self) {}
 
     fn insert(&mut self, &point: &Self::Point) {
         if self.steps.is_empty() {

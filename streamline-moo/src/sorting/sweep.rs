@@ -11,52 +11,26 @@ pub(super) trait Kept: Default + Send + Sync {
     fn clear(&mut self);
     /// Whether one of its points is nowhere above `point`.
     fn dominates(&self, point: &Self::Point) -> bool;
+    /// Whether one of the points added since the last [`mark`](Self::mark) is nowhere above `point`; it may look at older ones
+    /// too.
+    fn dominates_since(&self, point: &Self::Point) -> bool;
+    /// Remembers what is there.
+    fn mark(&mut self);
     /// Adds a point that it does not dominate.
     fn insert(&mut self, point: &Self::Point);
-}
-
-/// A growing list of fronts that reuses the memory of earlier ones.
-#[derive(Debug, Default)]
-struct List<K> {
-    kept: Vec<K>,
-    used: usize,
-}
-
-impl<K: Kept> List<K> {
-    fn clear(&mut self) {
-        self.kept[..self.used].iter_mut().for_each(K::clear);
-        self.used = 0;
-    }
-
-    /// The first front that does not dominate `point`, at or after `from`: dominance by a front implies dominance by all
-    /// before it.
-    fn first_free(&self, from: usize, point: &K::Point) -> usize {
-        let fronts = &self.kept[from.min(self.used)..self.used];
-        from + fronts.partition_point(|front| front.dominates(point))
-    }
-
-    fn insert(&mut self, rank: usize, point: &K::Point) {
-        while self.used <= rank {
-            if self.kept.len() == self.used {
-                self.kept.push(K::default());
-            }
-            self.used += 1;
-        }
-        self.kept[rank].insert(point);
-    }
 }
 
 /// Ranks points in the order of the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Sweep<K> {
-    fronts: List<K>,
-    /// On several threads, the fronts of the batch at hand alone.
-    recent: List<K>,
+    /// The fronts; those from `used` on are empty and wait to be used again.
+    fronts: Vec<K>,
+    used: usize,
     bases: Vec<u32>,
 }
 
 /// How many points ask the fronts at once on several threads.
-const BATCH: usize = 2048;
+pub(super) const BATCH: usize = 4096;
 
 impl<K: Kept> Sweep<K> {
     /// Writes the rank of each of `n` points. `point(i)` is the i-th in lexicographic order, `repeats(i)` says whether it has
@@ -71,14 +45,14 @@ impl<K: Kept> Sweep<K> {
     ) where
         K::Point: 'p,
     {
-        self.fronts.clear();
+        self.fronts[..self.used].iter_mut().for_each(K::clear);
+        self.used = 0;
         let mut previous = 0;
         if !parallel {
             for i in 0..n {
                 if !repeats(i) {
-                    let p = point(i);
-                    previous = self.fronts.first_free(0, p);
-                    self.fronts.insert(previous, p);
+                    previous = first_free(&self.fronts[..self.used], point(i));
+                    self.insert(previous, point(i));
                 }
                 ranks.push(previous as u32);
             }
@@ -88,26 +62,41 @@ impl<K: Kept> Sweep<K> {
         while begin < n {
             // What the fronts say before the batch is a lower bound; the batch's own points may raise it.
             let end = n.min(begin + BATCH);
-            let fronts = &self.fronts;
+            let fronts = &mut self.fronts[..self.used];
+            fronts.iter_mut().for_each(K::mark);
+            let fronts = &*fronts;
             (begin..end)
                 .into_par_iter()
                 .with_min_len(64)
-                .map(|i| fronts.first_free(0, point(i)) as u32)
+                .map(|i| first_free(fronts, point(i)) as u32)
                 .collect_into_vec(&mut self.bases);
             for i in begin..end {
                 if !repeats(i) {
                     let p = point(i);
                     previous = self.bases[i - begin] as usize;
-                    while previous < self.recent.used && self.recent.kept[previous].dominates(p) {
+                    while previous < self.used && self.fronts[previous].dominates_since(p) {
                         previous += 1;
                     }
-                    self.recent.insert(previous, p);
-                    self.fronts.insert(previous, p);
+                    self.insert(previous, p);
                 }
                 ranks.push(previous as u32);
             }
-            self.recent.clear();
             begin = end;
         }
     }
+
+    fn insert(&mut self, rank: usize, point: &K::Point) {
+        if rank == self.used {
+            self.used += 1;
+            if self.fronts.len() < self.used {
+                self.fronts.push(K::default());
+            }
+        }
+        self.fronts[rank].insert(point);
+    }
+}
+
+/// The first front that does not dominate `point`: dominance by a front implies dominance by all before it.
+fn first_free<K: Kept>(fronts: &[K], point: &K::Point) -> usize {
+    fronts.partition_point(|front| front.dominates(point))
 }

@@ -121,7 +121,8 @@ impl Wfg {
     fn shape(&self, x: &[f64], h: &mut [f64]) {
         let m = h.len();
         // Each shape is a product over the first parameters times a last factor.
-        let (factor, last): (fn(f64) -> f64, fn(f64) -> f64) = match self.number {
+        type Part = fn(f64) -> f64;
+        let (factor, last): (Part, Part) = match self.number {
             1 | 2 => (|x| 1.0 - (x * FRAC_PI_2).cos(), |x| 1.0 - (x * FRAC_PI_2).sin()),
             3 => (|x| x, |x| 1.0 - x),
             _ => (|x| (x * FRAC_PI_2).sin(), |x| (x * FRAC_PI_2).cos()),

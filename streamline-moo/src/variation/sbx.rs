@@ -5,8 +5,8 @@ use crate::random::Stream;
 /// Parents closer than this are not mixed, as in Deb's program.
 const SAME: f64 = 1e-14;
 
-/// Genes that are mixed at once: one for each bit of a random number.
-const LOT: usize = 64;
+/// Genes that are mixed at once: one for each bit of half a random number, the other half says which are swapped.
+const LOT: usize = 32;
 
 /// SBX with its exponents worked out.
 #[derive(Debug)]
@@ -73,8 +73,9 @@ impl Sbx {
             let lot = start..start + count;
             let (a, b) = (&mut a[lot.clone()], &mut b[lot.clone()]);
             let (lower, upper) = (&lower[lot.clone()], &upper[lot]);
-            let mut mixed = random.bits() & (u64::MAX >> (64 - count));
-            let swapped = random.bits();
+            let bits = random.bits();
+            let mut mixed = bits & (u64::MAX >> (64 - count));
+            let swapped = bits >> LOT;
 
             let mut genes = [0u8; LOT];
             let (mut below, mut above, mut draws) = ([0.0; LOT], [0.0; LOT], [0.0; LOT]);
