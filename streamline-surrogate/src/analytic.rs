@@ -208,11 +208,12 @@ impl Analytic {
 
     /// The model calibrated with samples.
     ///
-    /// From the samples that were saturated (throughput below 95 % of the input) it fits the scalability law, of all
-    /// operators together and then of each kind, drawn towards the former; from all of them the base latency, the
-    /// variability, the share of full buffers, the cpu per busy core and the idle cores (least absolute error of the logarithm) and the
-    /// uncertainties (root mean square of the logarithm's error, which is about the relative one). What the samples do
-    /// not show stays as in `options`.
+    /// The scalability law is fitted to the samples that were saturated (throughput below 95 % of the input), of all
+    /// operators together and then of each kind, drawn towards the former; samples on shared cores count only where
+    /// there are fewer than five on cores of their own. The base latency, the variability, the share of full buffers,
+    /// the cpu per busy core and the idle cores come from all samples (least absolute error of the logarithm), and so
+    /// do the uncertainties (root mean square of the logarithm's error, which is about the relative one). What the
+    /// samples do not show stays as in `options`.
     ///
     /// # Errors
     /// [`SurrogateError::InvalidOption`], or a sample's [`SurrogateError::InvalidQuery`] or
@@ -333,28 +334,36 @@ impl Analytic {
 
     fn fit_scalability(&mut self, samples: &[Sample]) {
         const SATURATED: f64 = 0.95;
+        /// Slowdowns beyond this are not the law's doing.
+        const ABSURD: f64 = 1e4;
+        /// So many samples from cores of their own make those from shared ones, whose load is an estimate, needless.
+        const ENOUGH: usize = 5;
+        /// The weight of what was believed before, in samples.
+        const PRIOR: f64 = 0.05;
         // Capacity that one subtask would have, over the capacity that each of many has.
         let slowdown = |sample: &Sample| {
             let Sample { query, measured } = sample;
-            let saturated = measured.throughput > 0.0 && measured.throughput < SATURATED * query.input_rate;
+            let saturated = measured.throughput < SATURATED * query.input_rate;
             let each = measured.throughput / f64::from(query.parallelism);
-            saturated.then(|| {
-                (
-                    query.parallelism,
-                    query.unit_rate / query.colocation_load.max(1.0) / each,
-                )
-            })
+            let slowdown = query.unit_rate / query.colocation_load.max(1.0) / each;
+            (saturated && slowdown < ABSURD).then_some((query.parallelism, slowdown))
         };
-        let all: Vec<_> = samples.iter().filter_map(slowdown).collect();
-        let common = Scalability::fit(&all, self.options.scalability, 0.05);
+        let fit = |of: &mut dyn Iterator<Item = &Sample>, prior: Scalability| {
+            let (own, shared): (Vec<&Sample>, Vec<&Sample>) =
+                of.partition(|sample| sample.query.colocation_load <= 1.0);
+            let mut slowdowns: Vec<_> = own.iter().filter_map(|sample| slowdown(sample)).collect();
+            if slowdowns.len() < ENOUGH {
+                slowdowns.extend(shared.iter().filter_map(|sample| slowdown(sample)));
+            }
+            Scalability::fit(&slowdowns, prior, PRIOR)
+        };
+        let common = fit(&mut samples.iter(), self.options.scalability);
         self.options.scalability = common;
         for (law, kind) in self.scalability.iter_mut().zip(OperatorKind::ALL) {
-            let own: Vec<_> = samples
-                .iter()
-                .filter(|sample| sample.query.kind == kind)
-                .filter_map(slowdown)
-                .collect();
-            *law = Scalability::fit(&own, common, 0.05);
+            *law = fit(
+                &mut samples.iter().filter(|sample| sample.query.kind == kind),
+                common,
+            );
         }
     }
 
