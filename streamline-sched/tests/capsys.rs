@@ -1,4 +1,4 @@
-//! Measured queries of CAPSys (Wang et al., EuroSys 2025): the contention of our plans against exhaustive search.
+//! Measured queries of `CAPSys` (Wang et al., `EuroSys` 2025): the contention of our plans against exhaustive search.
 #![allow(clippy::print_stdout, reason = "the figures are part of what the test shows")]
 
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn workers(tasks: &[Task]) -> (usize, u32) {
 }
 
 fn plan(tasks: &[Task], workers: usize, slots: u32, limits: Contention) -> Contention {
-    let cluster = Cluster::uniform(workers, 1e6, 1, slots).unwrap();
+    let cluster = Cluster::uniform(workers, 1e6, 1, slots).expect("the input is valid");
     let (mut demands, mut traffic, mut access) = (Vec::new(), Vec::new(), Vec::new());
     for (operator, task) in tasks.iter().enumerate() {
         for subtask in 0..task.parallelism {
@@ -96,14 +96,16 @@ fn plan(tasks: &[Task], workers: usize, slots: u32, limits: Contention) -> Conte
             traffic.push(Traffic::new(0, operator, to, partitioning, rate, 1.0));
         }
     }
-    let objective =
-        Objective::lexicographic([vec![(Term::Unplaced, 1.0)], vec![(Term::Contention, 1.0)]]).unwrap();
+    let objective = Objective::lexicographic([vec![(Term::Unplaced, 1.0)], vec![(Term::Contention, 1.0)]])
+        .expect("the input is valid");
     let request = Request::new(&demands, &cluster)
         .with_traffic(&traffic)
         .with_state_access(&access)
         .with_objective(&objective)
         .with_contention_limits(limits);
-    let schedule = LocalSearch::default().schedule(&request).unwrap();
+    let schedule = LocalSearch::default()
+        .schedule(&request)
+        .expect("the input is valid");
     assert!(schedule.is_complete());
     schedule.measures.contention
 }

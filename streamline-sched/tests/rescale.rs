@@ -8,7 +8,7 @@ use streamline_sched::{
 
 /// A cluster on which about 100 jobs run.
 fn running() -> (Synthetic, Placement) {
-    let synthetic = Synthetic::new(8_900, 1_000, 11).unwrap();
+    let synthetic = Synthetic::new(8_900, 1_000, 11).expect("the input is valid");
     assert!(
         (95..=105).contains(&synthetic.jobs()),
         "{} jobs",
@@ -17,7 +17,7 @@ fn running() -> (Synthetic, Placement) {
     let placement = LocalSearch::default()
         .with_steps(400_000)
         .schedule(&synthetic.request())
-        .unwrap()
+        .expect("the input is valid")
         .placement;
     (synthetic, placement)
 }
