@@ -1,4 +1,8 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # The front of the first search
+//!
+#![doc = include_str!("../front.svg")]
 #![cfg_attr(
     test,
     allow(clippy::float_cmp, reason = "tests compare values that are exact")

@@ -1,6 +1,6 @@
 //! Problems whose Pareto fronts are known, to test and compare searches with.
 //!
-//! Each is a [`Problem`](crate::Problem) that also gives [points of its front](TestProblem::front).
+//! Each is a [`Problem`] that also gives [points of its front](TestProblem::front).
 
 mod constrained;
 mod dtlz;
