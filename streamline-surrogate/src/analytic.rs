@@ -209,11 +209,11 @@ impl Analytic {
     /// The model calibrated with samples.
     ///
     /// The scalability law is fitted to the samples that were saturated (throughput below 95 % of the input), of all
-    /// operators together and then of each kind, drawn towards the former; samples on shared cores count only where
-    /// there are fewer than five on cores of their own. The base latency, the variability, the share of full buffers,
-    /// the cpu per busy core and the idle cores come from all samples (least absolute error of the logarithm), and so
-    /// do the uncertainties (root mean square of the logarithm's error, which is about the relative one). What the
-    /// samples do not show stays as in `options`.
+    /// operators together and then of each kind, drawn towards the former; single bad samples do not rule, and samples
+    /// on shared cores count only where there are fewer than five on cores of their own. The base latency, the
+    /// variability, the share of full buffers, the cpu per busy core and the idle cores come from all samples (least
+    /// absolute error of the logarithm), and so do the uncertainties (root mean square of the logarithm's error, which
+    /// is about the relative one). What the samples do not show stays as in `options`.
     ///
     /// # Errors
     /// [`SurrogateError::InvalidOption`], or a sample's [`SurrogateError::InvalidQuery`] or
@@ -339,7 +339,7 @@ impl Analytic {
         /// So many samples from cores of their own make those from shared ones, whose load is an estimate, needless.
         const ENOUGH: usize = 5;
         /// The weight of what was believed before, in samples.
-        const PRIOR: f64 = 0.05;
+        const PRIOR: f64 = 0.01;
         // Capacity that one subtask would have, over the capacity that each of many has.
         let slowdown = |sample: &Sample| {
             let Sample { query, measured } = sample;

@@ -72,22 +72,43 @@ impl Scalability {
         Ok(())
     }
 
-    /// Fits the law to `(parallelism, capacity of one subtask alone ÷ capacity per subtask)`, that is to measured
-    /// slowdowns, by least squares of the relative error, drawn towards `prior` with the weight of `prior_weight`
-    /// points.
+    /// Fits the law to measured `(parallelism, slowdown)`, where the slowdown is the capacity of one subtask alone over
+    /// that of each of many, drawn towards `prior` with the weight of `prior_weight` points.
     ///
-    /// The slowdown is linear in both constants, so this is a 2×2 system; a constant that would come out negative is
-    /// set to 0 and the other fitted alone.
+    /// It minimises the relative error, squared where small and absolute where large (reweighted least squares): a
+    /// subtask that was held back by something else must not bend the law.
     pub(crate) fn fit(slowdowns: &[(u32, f64)], prior: Self, prior_weight: f64) -> Self {
+        const ROUNDS: usize = 20;
+        const SMALL: f64 = 0.02;
+        let mut weights = vec![1.0; slowdowns.len()];
+        let mut law = Self::fit_weighted(slowdowns, &weights, prior, prior_weight);
+        for _ in 0..ROUNDS {
+            for (weight, &(parallelism, slowdown)) in weights.iter_mut().zip(slowdowns) {
+                let error = (law.slowdown(parallelism) / slowdown - 1.0).abs();
+                *weight = (SMALL / error).min(1.0);
+            }
+            // The best point counts fully, so that the prior does not gain weight where none is met.
+            let best = weights.iter().copied().fold(1e-9, f64::max);
+            for weight in &mut weights {
+                *weight /= best;
+            }
+            law = Self::fit_weighted(slowdowns, &weights, prior, prior_weight);
+        }
+        law
+    }
+
+    /// One round of least squares. The slowdown is linear in both constants, so this is a 2×2 system; a constant that
+    /// would come out negative is set to 0 and the other fitted alone.
+    fn fit_weighted(slowdowns: &[(u32, f64)], weights: &[f64], prior: Self, prior_weight: f64) -> Self {
         // Both columns are scaled to about 1 at the largest parallelism, so that the prior weighs alike on both.
         let largest = slowdowns.iter().map(|&(p, _)| f64::from(p)).fold(2.0, f64::max);
         let [scale_a, scale_b] = [largest - 1.0, largest * (largest - 1.0)];
         let (mut aa, mut ab, mut bb) = (prior_weight, 0.0, prior_weight);
         let mut ay = prior_weight * prior.contention * scale_a;
         let mut by = prior_weight * prior.coherency * scale_b;
-        for &(parallelism, slowdown) in slowdowns {
+        for (&(parallelism, slowdown), weight) in slowdowns.iter().zip(weights) {
             let p = f64::from(parallelism);
-            let weight = 1.0 / (slowdown * slowdown).max(1e-6);
+            let weight = weight / (slowdown * slowdown).max(1e-6);
             let [a, b] = [(p - 1.0) / scale_a, p * (p - 1.0) / scale_b];
             let y = slowdown - 1.0;
             aa += weight * a * a;
@@ -140,6 +161,20 @@ mod tests {
         let fitted = Scalability::fit(&seen, Scalability::default(), 0.0);
         assert_relative_eq!(fitted.contention, 0.05, max_relative = 1e-9);
         assert_relative_eq!(fitted.coherency, 0.002, max_relative = 1e-9);
+    }
+
+    #[test]
+    fn subtasks_that_something_else_held_back_do_not_bend_the_law() {
+        let law = Scalability {
+            contention: 0.05,
+            coherency: 0.002,
+        };
+        let mut seen: Vec<_> = (1..=30).map(|p| (p, law.slowdown(p))).collect();
+        for held_back in seen.iter_mut().step_by(5) {
+            held_back.1 *= 5.0;
+        }
+        let fitted = Scalability::fit(&seen, Scalability::default(), 0.01);
+        assert_relative_eq!(fitted.speedup(30), law.speedup(30), max_relative = 0.05);
     }
 
     #[test]
