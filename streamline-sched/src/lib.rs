@@ -98,6 +98,8 @@
 //! ```
 
 mod bounds;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod constraint;
 mod decreasing;
 mod enforce;
