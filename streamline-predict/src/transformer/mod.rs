@@ -242,7 +242,7 @@ impl WorkloadPredictor for Transformer {
         let mut window = history.tail(lookback).filled();
         if window.len() < lookback {
             return Err(PredictError::HistoryTooShort {
-                given: window.len().max(history.len() - history.gaps()),
+                given: window.len(),
                 needed: lookback,
             });
         }

@@ -43,7 +43,7 @@ pub struct TransformerOptions {
     pub lookback: usize,
     /// Points that it learns to forecast, 1 to 1,024. Default 24, two hours.
     pub horizon: usize,
-    /// Points that make up one token, at least 1. Default 12, an hour.
+    /// Points that make up one token, at least 1. Default 24, two hours.
     pub patch: usize,
     /// Points after which a pattern repeats, 1 to `lookback`; none if there is no such pattern. Default 288, a day.
     pub period: Option<usize>,
@@ -81,7 +81,7 @@ impl Default for TransformerOptions {
         Self {
             lookback: 288,
             horizon: 24,
-            patch: 12,
+            patch: 24,
             period: Some(288),
             d_model: 32,
             heads: 4,

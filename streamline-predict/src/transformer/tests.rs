@@ -122,7 +122,8 @@ fn a_history_that_is_too_short_is_refused_with_the_numbers_and_nothing_is_forgot
             needed: 12
         })
     ));
-    let gaps = TimeSeries::new(0, 1, vec![None; 40]).unwrap();
+    let values = (0..40).map(|index| (index < 20).then_some(1.0)).collect();
+    let gaps = TimeSeries::new(0, 1, values).unwrap();
     assert!(matches!(
         model.forecast(&gaps, 4),
         Err(PredictError::HistoryTooShort { given: 0, .. })

@@ -76,10 +76,12 @@ impl Base {
     pub(super) fn fit(options: &TransformerOptions, windows: &Windows, chosen: &[Window]) -> Self {
         /// The pull, as a number of windows with a deviation of 1.
         const PULL: f64 = 1.0;
+        /// The most windows that are looked at; of more, evenly spaced ones.
+        const MOST: usize = 16_384;
         let mut base = Self::last_value(options);
         // [ss, sa, aa, sy, ay] of each step: season, anchor, target.
         let mut sums = vec![[PULL, 0.0, PULL, 0.0, 0.0]; options.horizon];
-        for window in chosen {
+        for window in chosen.iter().step_by(chosen.len().div_ceil(MOST).max(1)) {
             let Some(example) = windows.example(window) else {
                 continue;
             };
