@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SurrogateError;
-use crate::analytic::median;
 use crate::chebyshev::Chebyshev;
+use crate::log_error::median;
 use crate::scalability::Scalability;
 use crate::surrogate::{HUGE, MAX_PARALLELISM};
 

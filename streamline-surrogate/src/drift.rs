@@ -1,4 +1,4 @@
-use crate::analytic::log_errors;
+use crate::log_error::log_errors;
 use crate::{PerformanceSurrogate, Prediction, Sample, SurrogateError};
 
 /// How far off a surrogate is on recent samples, in units of the uncertainty that it states: the root mean square over

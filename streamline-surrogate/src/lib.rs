@@ -20,6 +20,7 @@ mod store;
 pub mod conformance;
 mod envelope;
 mod error;
+mod log_error;
 #[cfg(test)]
 mod synthetic;
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use streamline_core::OperatorEstimate;
 
-use crate::analytic::{log_errors, median};
+use crate::log_error::{log_errors, median};
 use crate::{PerformanceSurrogate, Prediction, Sample, SurrogateError};
 
 /// How well one quantity was met.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use streamline_core::OperatorKind;
 
 use crate::Query;
-use crate::analytic::{Working, kind_index, median};
+use crate::analytic::{Working, kind_index};
+use crate::log_error::median;
 
 /// Numbers of a query: eight of its own, three that the analytic model works out.
 const NUMERIC: usize = 11;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Correction, Mlp, TrainingReport};
+use super::correction::Correction;
+use super::{Mlp, TrainingReport};
 use crate::envelope::Envelope;
 use crate::mlp::features::{FEATURES, Features, SCHEMA};
 use crate::mlp::network::{DenseLayer, DenseNetwork};

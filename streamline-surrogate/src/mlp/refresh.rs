@@ -5,8 +5,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::analytic::log_errors;
 use crate::drift::answers;
+use crate::log_error::log_errors;
 use crate::{Mlp, MlpOptions, PerformanceSurrogate, Progress, Query, Sample, SampleStore, SurrogateError};
 
 /// What became of a refresh.

@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 
 use super::*;
+use crate::log_error::LATENCY_FLOOR_MS;
 use crate::synthetic::{any_query, truth, world};
 
 fn quick() -> MlpOptions {
