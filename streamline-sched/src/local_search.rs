@@ -128,34 +128,39 @@ impl LocalSearch {
 /// The best of the simple packings.
 fn start<'m, 'a>(model: &'m Model<'a>) -> State<'m, 'a> {
     let empty = model.cheapest_first();
-    let mut best = construct(model, first_fit);
-    let others = [
+    let mut candidates = vec![
+        construct(model, first_fit),
         construct(model, |state, item| best_fit(state, item, FitRule::Norm, &empty)),
         construct(model, |state, item| {
             best_fit(state, item, FitRule::DotProduct, &empty)
         }),
     ];
-    for other in others {
-        if better(&other, &best) {
-            best = other;
-        }
-    }
     if model.objective.uses(Term::Contention) || model.objective.uses(Term::Overload) && model.has_target {
-        let spread = construct(model, roomiest);
-        if better(&spread, &best) {
-            best = spread;
+        candidates.push(construct(model, roomiest));
+    }
+    let mut best: Option<(State<'m, 'a>, [f64; TERMS])> = None;
+    for candidate in candidates {
+        let terms = terms(&candidate);
+        if best
+            .as_ref()
+            .is_none_or(|(_, least)| is_better(model, &terms, least))
+        {
+            best = Some((candidate, terms));
         }
     }
-    best
+    best.map_or_else(|| State::new(model), |(state, _)| state)
 }
 
 fn better(one: &State<'_, '_>, other: &State<'_, '_>) -> bool {
-    let (one_terms, other_terms) = (terms(one), terms(other));
+    is_better(one.model, &terms(one), &terms(other))
+}
+
+fn is_better(model: &Model<'_>, one: &[f64; TERMS], other: &[f64; TERMS]) -> bool {
     let mut change = [0.0; TERMS];
     for term in 0..TERMS {
-        change[term] = one_terms[term] - other_terms[term];
+        change[term] = one[term] - other[term];
     }
-    one.model.objective.improves(&change, &one.model.tolerance)
+    model.objective.improves(&change, &model.tolerance)
 }
 
 fn terms(state: &State<'_, '_>) -> [f64; TERMS] {

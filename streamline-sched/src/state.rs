@@ -13,6 +13,8 @@ use crate::{Resource, Term};
 pub(crate) struct State<'m, 'a> {
     pub(crate) model: &'m Model<'a>,
     pub(crate) loads: Vec<Load>,
+    /// What is left of each TaskManager. Side by side, because most questions end here.
+    free: Vec<[u64; DIMENSIONS]>,
     pub(crate) place: Vec<Option<usize>>,
     /// Present if the objective asks for contention.
     pub(crate) contention: Option<Loads>,
@@ -24,6 +26,7 @@ impl<'m, 'a> State<'m, 'a> {
         Self {
             model,
             loads: vec![Load::default(); managers],
+            free: model.capacity.clone(),
             place: vec![None; model.items.len()],
             contention: model
                 .objective
@@ -39,8 +42,8 @@ impl<'m, 'a> State<'m, 'a> {
             capped,
             ..
         } = &self.model.items[item];
-        let (load, capacity) = (&self.loads[manager], &self.model.capacity[manager]);
-        (0..DIMENSIONS).all(|d| size[d] <= capacity[d].saturating_sub(load.used[d]))
+        let free = &self.free[manager];
+        (0..DIMENSIONS).all(|d| size[d] <= free[d])
             && !capped
             && self.slots_with(item, manager) <= self.model.task_managers[manager].slots
             && self.may(*operator, manager)
@@ -87,6 +90,9 @@ impl<'m, 'a> State<'m, 'a> {
             Some(loads) => loads.note(&self.model.contention, event, load, change),
             None => change(load),
         }
+        for d in 0..DIMENSIONS {
+            self.free[manager][d] -= size[d];
+        }
         self.place[item] = Some(manager);
     }
 
@@ -106,6 +112,9 @@ impl<'m, 'a> State<'m, 'a> {
         match &mut self.contention {
             Some(loads) => loads.note(&self.model.contention, event, load, change),
             None => change(load),
+        }
+        for d in 0..DIMENSIONS {
+            self.free[manager][d] += size[d];
         }
         Some(manager)
     }
@@ -189,13 +198,13 @@ impl<'m, 'a> State<'m, 'a> {
             if !self.may(*operator, manager) {
                 continue;
             }
-            let (load, capacity) = (&self.loads[manager], &self.model.capacity[manager]);
+            let (free, capacity) = (&self.free[manager], &self.model.capacity[manager]);
             let mut worst = (0.0, Resource::Slots);
             for (d, resource) in [Resource::Cpu, Resource::Memory, Resource::Network]
                 .into_iter()
                 .enumerate()
             {
-                let short = size[d].saturating_sub(capacity[d].saturating_sub(load.used[d]));
+                let short = size[d].saturating_sub(free[d]);
                 let short = short as f64 / (capacity[d] as f64).max(1.0);
                 if short > worst.0 {
                     worst = (short, resource);

@@ -115,6 +115,8 @@ struct Exhaustive<'a> {
     tasks: &'a [Task],
     down: Vec<Vec<usize>>,
     order: Vec<usize>,
+    /// Where each operator is in the order.
+    position: Vec<usize>,
     slots: u32,
     even: [f64; 2],
     range: [f64; 3],
@@ -152,7 +154,12 @@ impl<'a> Exhaustive<'a> {
             let load = |task: usize| tasks[task].compute * f64::from(tasks[task].parallelism);
             load(b).total_cmp(&load(a))
         });
+        let mut position = vec![0; tasks.len()];
+        for (at, &task) in order.iter().enumerate() {
+            position[task] = at;
+        }
         Self {
+            position,
             down: tasks
                 .iter()
                 .map(|task| task.down_node.iter().map(find).collect())
@@ -176,8 +183,7 @@ impl<'a> Exhaustive<'a> {
             cpu += here * task.compute;
             state += here * task.state;
             for &down in &self.down[operator] {
-                let known = self.order[..placed].contains(&operator) && self.order[..placed].contains(&down);
-                if known {
+                if self.position[operator] < placed && self.position[down] < placed {
                     let there = f64::from(counts[down]);
                     network += task.network
                         * if task.outboundtype == "FORWARD" {
