@@ -15,7 +15,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         vec![
             Variable::real(20.0, 200.0),
             Variable::integer(10, 100),
-            Variable::Categorical { categories: materials.len() },
+            Variable::Categorical {
+                categories: materials.len(),
+            },
         ],
         vec![Goal::Minimise, Goal::Minimise],
         |x, f, g| {
@@ -30,14 +32,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let outcome = Nsga2::new(Options::default().with_seed(7))?.run(&problem)?;
     let front = outcome.population.minimised_front();
-    let knee = knee_point(Rows::new(&front, 2)).and_then(|knee| outcome.front().nth(knee)).ok_or("no front")?;
-    println!("{} solutions, the knee: {:?} costs {:?}", outcome.front().count(), knee.genome, knee.objectives);
+    let knee = knee_point(Rows::new(&front, 2))
+        .and_then(|knee| outcome.front().nth(knee))
+        .ok_or("no front")?;
+    println!(
+        "{} solutions, the knee: {:?} costs {:?}",
+        outcome.front().count(),
+        knee.genome,
+        knee.objectives
+    );
 
     let root = SVGBackend::new(&path, (720, 480)).into_drawing_area();
     root.fill(&WHITE)?;
     let ends = |j: usize| {
         let values = outcome.front().map(|s| s.objectives[j]);
-        let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
+            (low.min(v), high.max(v))
+        });
         (low * 0.8..high * 1.25).log_scale()
     };
     let mut chart = ChartBuilder::on(&root)
@@ -45,7 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .x_label_area_size(35)
         .y_label_area_size(50)
         .build_cartesian_2d(ends(0), ends(1))?;
-    chart.configure_mesh().x_desc("price").y_desc("deflection").draw()?;
+    chart
+        .configure_mesh()
+        .x_desc("price")
+        .y_desc("deflection")
+        .draw()?;
     for (number, (_, color)) in materials.iter().zip([GREEN, BLUE, BLACK]).enumerate() {
         let of_this = outcome.front().filter(|s| s.genome[2] as usize == number);
         let dots = of_this.map(|s| Circle::new((s.objectives[0], s.objectives[1]), 3, color.filled()));

@@ -101,7 +101,8 @@ impl Crowd {
             } else {
                 // Equal values stay in the order of the members.
                 self.keys.clear();
-                self.keys.extend(values.iter().zip(0..).map(|(&value, i)| (key(value), i)));
+                self.keys
+                    .extend(values.iter().zip(0..).map(|(&value, i)| (key(value), i)));
                 self.keys.sort_unstable();
                 self.order.extend(self.keys.iter().map(|&(_, i)| i));
             }

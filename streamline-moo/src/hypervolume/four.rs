@@ -25,6 +25,18 @@ impl Four {
         volume
     }
 
+    /// As [`sweep`](Self::sweep), of the points `flat` at the fourth objective `w`, of which none dominates another, and those
+    /// of `rising` above it, in this order. Leaves `flat` as it likes.
+    pub(super) fn sweep_on(&mut self, flat: &mut Vec<[f64; 3]>, w: f64, rising: &[[f64; 4]]) -> f64 {
+        flat.sort_unstable_by_key(|p| key(p[2]));
+        let mut volume = -w * super::three::sweep_sorted(flat, &mut self.stairs);
+        std::mem::swap(&mut self.front, flat);
+        for &[x, y, z, w] in rising {
+            volume -= w * self.add([x, y, z]);
+        }
+        volume
+    }
+
     /// Adds a point to the front and gives the volume that it adds.
     fn add(&mut self, point: [f64; 3]) -> f64 {
         let [x, y, z] = point;

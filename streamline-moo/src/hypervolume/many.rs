@@ -1,15 +1,14 @@
-//! Five objectives and more: what a point adds to those before it is its box less the volume of these, limited to the box,
+//! Six objectives and more: what a point adds to those before it is its box less the volume of these, limited to the box,
 //! in one objective less.
 
-use super::four::Four;
+use super::five::Five;
 use crate::sorting::key;
 
-/// Memory for volumes in `m` objectives, one level for each number of objectives from `m` down to five.
+/// Memory for volumes in `m` objectives, one level for each number of objectives from `m` down to six.
 #[derive(Debug)]
 pub(super) struct Many {
     m: usize,
-    four: Four,
-    quads: Vec<[f64; 4]>,
+    five: Five,
     /// Sets that were limited and are used again.
     spare: Vec<Vec<f64>>,
 }
@@ -18,8 +17,7 @@ impl Many {
     pub(super) fn new(m: usize) -> Self {
         Self {
             m,
-            four: Four::default(),
-            quads: Vec::new(),
+            five: Five::default(),
             spare: Vec::new(),
         }
     }
@@ -30,42 +28,21 @@ impl Many {
     }
 
     fn level(&mut self, points: &[f64], m: usize) -> f64 {
+        if m == 5 {
+            return self.five.volume(points);
+        }
         let mut order: Vec<&[f64]> = points.chunks_exact(m).collect();
         order.sort_unstable_by_key(|p| key(p[m - 1]));
         let mut volume = 0.0;
         for (i, point) in order.iter().enumerate() {
             let own: f64 = point[..m - 1].iter().map(|v| -v).product();
-            let covered = if m == 5 {
-                self.below_five(point, &order[..i])
-            } else {
-                self.below(point, &order[..i], m - 1)
-            };
+            let covered = self.below(point, &order[..i], m - 1);
             volume -= point[m - 1] * (own - covered.unwrap_or(own));
         }
         volume
     }
 
-    /// The volume of `others` limited to the box of `point` in its first four objectives; `None` if it is the whole box.
-    fn below_five(&mut self, point: &[f64], others: &[&[f64]]) -> Option<f64> {
-        let corner: [f64; 4] = std::array::from_fn(|j| point[j]);
-        let no_worse =
-            |a: &[f64; 4], b: &[f64; 4]| (a[0] <= b[0]) & (a[1] <= b[1]) & (a[2] <= b[2]) & (a[3] <= b[3]);
-        self.quads.clear();
-        // Backwards, since the nearest cut off most.
-        for other in others.iter().rev() {
-            let limited: [f64; 4] = std::array::from_fn(|j| other[j].max(corner[j]));
-            if no_worse(&limited, &corner) {
-                return None;
-            }
-            if !self.quads.iter().any(|quad| no_worse(quad, &limited)) {
-                self.quads.retain(|quad| !no_worse(&limited, quad));
-                self.quads.push(limited);
-            }
-        }
-        Some(self.four.sweep(&mut self.quads))
-    }
-
-    /// As `below_five`, for the first `m` objectives.
+    /// The volume of `others` limited to the box of `point` in its first `m` objectives; `None` if it is the whole box.
     fn below(&mut self, point: &[f64], others: &[&[f64]], m: usize) -> Option<f64> {
         let mut limited = self.spare.pop().unwrap_or_default();
         limited.clear();

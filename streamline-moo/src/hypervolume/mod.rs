@@ -1,5 +1,6 @@
 //! The volume that a set of points dominates.
 
+mod five;
 mod four;
 mod many;
 mod pair;

@@ -6,9 +6,14 @@ use crate::sorting::key;
 /// The volume between `points`, all negative, and the origin.
 pub(super) fn sweep(mut points: Vec<[f64; 3]>) -> f64 {
     points.sort_unstable_by_key(|p| key(p[2]));
-    let mut stairs = Stairs::default();
+    sweep_sorted(&points, &mut Stairs::default())
+}
+
+/// As [`sweep`], of points that rise in the third objective.
+pub(super) fn sweep_sorted(points: &[[f64; 3]], stairs: &mut Stairs) -> f64 {
+    stairs.clear();
     let (mut volume, mut area, mut height) = (0.0, 0.0, 0.0);
-    for [x, y, z] in points {
+    for &[x, y, z] in points {
         let added = stairs.add(x, y);
         if added > 0.0 {
             volume += area * (z - height);
