@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use streamline_sched::{Packing, PackingProblem};
+use streamline_core::{Cluster, Instance};
+use streamline_sched::{Demand, LocalSearch, Packing, PackingProblem, Request, Scheduler};
 
 /// The text of a published instance, or `None` on a machine without it.
 fn published(name: &str) -> Option<String> {
@@ -65,4 +66,46 @@ fn the_priced_examples_are_solved_to_proven_optimality() {
         let Some(text) = published(name) else { return };
         assert!(check(&PackingProblem::from_mvp(&text).unwrap()).proven, "{name}");
     }
+}
+
+#[test]
+fn local_search_reaches_the_best_known_number_of_bins_on_the_uniform_instances() {
+    let mut reached = 0;
+    for file in ["binpack1.txt", "binpack2.txt", "binpack3.txt"] {
+        let Some(text) = published(file) else { return };
+        let mut words = text.split_whitespace();
+        let mut next = || words.next().expect("the file is complete");
+        let count: usize = next().parse().unwrap();
+        for _ in 0..count {
+            let name = next().to_owned();
+            let [capacity, items, best] = [(); 3].map(|()| next().parse::<usize>().expect("a whole number"));
+            let demand = |operator: usize, size: f64| Demand {
+                instance: Instance {
+                    job: 0,
+                    operator,
+                    subtask: 0,
+                },
+                cpu_cores: size,
+                memory_bytes: 0,
+                network_bytes: 0,
+                sharing_group: 0,
+                state_bytes: 0,
+            };
+            let demands: Vec<Demand> = (0..items)
+                .map(|n| demand(n, next().parse().expect("a number")))
+                .collect();
+            let cluster = Cluster::uniform(items, capacity as f64, 1, 64).unwrap();
+            let schedule = LocalSearch::default()
+                .schedule(&Request::new(&demands, &cluster))
+                .unwrap();
+            assert!(schedule.is_complete());
+            if schedule.task_managers_used() <= best {
+                reached += 1;
+            } else {
+                println!("{name}: {} instead of {best}", schedule.task_managers_used());
+            }
+        }
+    }
+    println!("{reached} of 60");
+    assert!(reached >= 58);
 }
