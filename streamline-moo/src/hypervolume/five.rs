@@ -127,7 +127,7 @@ impl Five {
                 while better != 0 {
                     let other = w * 64 + better.trailing_zeros() as usize;
                     better &= better - 1;
-                    if limited(other) != mine {
+                    if limited(other).iter().zip(&mine).any(|(a, b)| a < b) {
                         continue 'others;
                     }
                 }
