@@ -1,18 +1,22 @@
 #![doc = include_str!("../README.md")]
 
+mod drift;
 mod error;
 mod forecast;
 mod last_value;
 mod predictor;
 mod residuals;
+mod ridge;
 mod seasonal_naive;
 #[cfg(feature = "burn")]
 mod transformer;
 
+pub use drift::Drift;
 pub use error::PredictError;
 pub use forecast::Forecast;
 pub use last_value::LastValue;
 pub use predictor::WorkloadPredictor;
+pub use ridge::{Ridge, RidgeOptions};
 pub use seasonal_naive::SeasonalNaive;
 #[cfg(feature = "burn")]
 pub use transformer::{Backend, Progress, TrainingReport, Transformer, TransformerOptions};

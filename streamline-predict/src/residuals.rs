@@ -44,7 +44,7 @@ pub(crate) fn with_errors(
 }
 
 /// The empirical quantile of sorted values, interpolated; 0 if there are none.
-fn quantile(sorted: &[f64], level: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], level: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return 0.0;
     };

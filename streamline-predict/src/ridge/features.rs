@@ -1,0 +1,97 @@
+//! What the regression sees of a history.
+
+use super::options::RidgeOptions;
+
+/// Milliseconds of a day and of a week.
+const DAY_MS: f64 = 86_400_000.0;
+const WEEK_MS: f64 = 7.0 * DAY_MS;
+/// Waves a day and a week that tell the time.
+const DAILY: usize = 4;
+const WEEKLY: usize = 2;
+
+/// Where the features of a window lie, for series of one step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layout {
+    lags: usize,
+    around: usize,
+    /// In points; none where nothing repeats or a period does not fit.
+    period: Option<usize>,
+    step_ms: u64,
+    /// Points that a window needs.
+    pub(super) lookback: usize,
+}
+
+impl Layout {
+    /// For series of `step_ms` of which the longest has `longest` points; a period that they hold fewer than twice is
+    /// left out.
+    pub(super) fn new(options: &RidgeOptions, step_ms: u64, longest: usize) -> Self {
+        let mut layout = Self {
+            lags: options.lags,
+            around: options.around,
+            period: None,
+            step_ms,
+            lookback: options.lags,
+        };
+        let Some(period) = options.period else {
+            return layout;
+        };
+        let period = usize::try_from(period.as_millis() / u128::from(step_ms.max(1))).unwrap_or(usize::MAX);
+        if period < 2 || period > longest / 2 {
+            return layout;
+        }
+        layout.period = Some(period);
+        let reach = (0..options.horizon)
+            .map(|step| layout.back(period, step) + options.around)
+            .max()
+            .unwrap_or(0);
+        layout.lookback = options.lags.max(reach).max(period + 1);
+        layout
+    }
+
+    /// How many points before the last one the same time in a whole number of periods before the step lies, such that
+    /// the points around it are known.
+    fn back(&self, period: usize, step: usize) -> usize {
+        let ahead = step + 1;
+        (ahead + self.around).div_ceil(period) * period - ahead
+    }
+
+    /// The features for a step (from 0) after a window whose last point is at `last_ms`, of which `deviation` is the
+    /// standard deviation: differences from the last value, and waves as high as the deviation, so that they scale with
+    /// the window.
+    pub(super) fn features(&self, window: &[f64], deviation: f64, last_ms: i64, step: usize) -> Vec<f64> {
+        let newest = window.len().saturating_sub(1);
+        let at = |back: usize| {
+            newest
+                .checked_sub(back)
+                .and_then(|index| window.get(index))
+                .copied()
+                .unwrap_or_default()
+        };
+        let last = at(0);
+        let mut features: Vec<f64> = (1..self.lags).map(|back| at(back) - last).collect();
+        if let Some(period) = self.period {
+            let centre = self.back(period, step);
+            let around = centre - self.around..=centre + self.around;
+            features.extend(around.map(|back| at(back) - last));
+            features.push(at(period) - last);
+            let mean = (0..period).map(|back| at(back) - last).sum::<f64>() / period as f64;
+            features.push(mean);
+        }
+        let time = last_ms as f64 + (step as f64 + 1.0) * self.step_ms as f64;
+        features.push(deviation);
+        for (length, waves) in [(DAY_MS, DAILY), (WEEK_MS, WEEKLY)] {
+            for wave in 1..=waves {
+                let phase = (time / length).rem_euclid(1.0) * wave as f64 * std::f64::consts::TAU;
+                features.extend([phase.sin() * deviation, phase.cos() * deviation]);
+            }
+        }
+        features
+    }
+}
+
+/// The standard deviation of values; 0 if there are none.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
+}
