@@ -127,7 +127,7 @@ def points(kind, objectives, count, seed=1):
     if kind == "ranks":
         return random.random((count, objectives))
     if objectives == 2:
-        x = np.sort(random.random(count))
+        x = random.random(count)
         return np.column_stack([x, 1 - np.sqrt(x)])
     direction = np.abs(random.normal(size=(count, objectives)))
     return direction / np.linalg.norm(direction, axis=1, keepdims=True)
