@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod backtest;
 mod drift;
 mod error;
 mod forecast;
@@ -11,6 +12,7 @@ mod seasonal_naive;
 #[cfg(feature = "burn")]
 mod transformer;
 
+pub use backtest::{BacktestOptions, BacktestReport, backtest};
 pub use drift::Drift;
 pub use error::PredictError;
 pub use forecast::Forecast;

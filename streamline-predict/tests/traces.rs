@@ -1,0 +1,118 @@
+//! Forecasts of measured arrival rates, on the newest fifth of each trace, which nothing was fitted on.
+
+#![expect(clippy::unwrap_used, reason = "the data are known")]
+
+use std::path::Path;
+use std::time::Instant;
+
+use streamline_core::TimeSeries;
+use streamline_predict::{
+    BacktestOptions, LastValue, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor, backtest,
+};
+
+const DAY_MS: usize = 86_400_000;
+
+/// Milliseconds since the epoch of `2014-04-10 00:04:00`, by the days of the civil calendar.
+fn time_ms(date: &str) -> i64 {
+    let part =
+        |range: std::ops::Range<usize>| date.get(range).and_then(|part| part.parse::<i64>().ok()).unwrap();
+    let (year, month, day) = (part(0..4), part(5..7), part(8..10));
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+    ((days * 24 + part(11..13)) * 60 + part(14..16)) * 60_000
+}
+
+/// The trace on a regular grid; none where the data are not at hand.
+fn trace(name: &str, minutes: u64) -> Option<TimeSeries> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/traces");
+    let Ok(text) = std::fs::read_to_string(folder.join(format!("{name}_{minutes}min.csv"))) else {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "the traces are missing in {}",
+            folder.display()
+        );
+        return None;
+    };
+    let samples: Vec<(i64, f64)> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(','))
+        .map(|(date, value)| (time_ms(date), value.trim().parse().unwrap()))
+        .collect();
+    Some(TimeSeries::from_samples(&samples, minutes * 60_000).unwrap())
+}
+
+#[test]
+fn ridge_beats_the_last_value_and_the_last_day_on_measured_loads() {
+    let names = [
+        ("IoT", 5),
+        ("wiki_en", 5),
+        ("taxi", 5),
+        ("alibaba", 5),
+        ("elb", 5),
+        ("twitter_goog", 5),
+        ("IoT", 15),
+        ("wiki_en", 15),
+        ("taxi", 15),
+        ("alibaba", 15),
+    ];
+    println!(
+        "{:>15} {:>6} {:>14} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
+        "trace",
+        "steps",
+        "model",
+        "origins",
+        "refused",
+        "wape",
+        "mase",
+        "p50",
+        "p90",
+        "p95",
+        "cover",
+        "under",
+        "over",
+        "fit s"
+    );
+    for horizon in [1, 12, 24] {
+        // Logarithms of MASE: last value, last day, ridge.
+        let mut logs = [0.0; 3];
+        for (name, minutes) in names {
+            let Some(series) = trace(name, minutes) else {
+                println!("skipped: the traces are not at hand");
+                return;
+            };
+            let options = BacktestOptions {
+                horizon,
+                every: 12,
+                period: Some(DAY_MS / (minutes as usize * 60_000)),
+                ..BacktestOptions::default()
+            };
+            let seen = series.slice(
+                0,
+                series.len() - (series.len() as f64 * options.share).round() as usize,
+            );
+            let mut ridge = Ridge::new(RidgeOptions::default()).unwrap();
+            let start = Instant::now();
+            ridge.fit(&[seen]).unwrap();
+            let seconds = start.elapsed().as_secs_f64();
+            let last_day = SeasonalNaive::default();
+            let models: [&dyn WorkloadPredictor; 3] = [&LastValue, &last_day, &ridge];
+            for (model, log) in models.into_iter().zip(&mut logs) {
+                let report = backtest(model, &series, &options).unwrap();
+                println!(
+                    "{:>15} {horizon:>6} {:>14} {report} {seconds:>7.2}",
+                    format!("{name} {minutes}"),
+                    model.name()
+                );
+                *log += report.mase.ln() / names.len() as f64;
+            }
+        }
+        let [last_value, last_day, ridge] = logs.map(f64::exp);
+        println!("{horizon} steps: last value {last_value:.3}, last day {last_day:.3}, ridge {ridge:.3}");
+        assert!(ridge < 0.9 * last_day.min(last_value) || (horizon == 1 && ridge < last_value));
+    }
+}
