@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backtest;
+mod combination;
 mod drift;
 mod error;
 mod forecast;
@@ -13,6 +14,7 @@ mod seasonal_naive;
 mod transformer;
 
 pub use backtest::{BacktestOptions, BacktestReport, backtest};
+pub use combination::Combination;
 pub use drift::Drift;
 pub use error::PredictError;
 pub use forecast::Forecast;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use streamline_core::TimeSeries;
 use streamline_predict::{
-    BacktestOptions, LastValue, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor, backtest,
+    BacktestOptions, Combination, LastValue, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor, backtest,
 };
 
 const DAY_MS: usize = 86_400_000;
@@ -78,8 +78,8 @@ fn ridge_beats_the_last_value_and_the_last_day_on_measured_loads() {
         "fit s"
     );
     for horizon in [1, 12, 24] {
-        // Logarithms of MASE: last value, last day, ridge.
-        let mut logs = [0.0; 3];
+        // Logarithms of MASE: last value, last day, ridge, combination.
+        let mut logs = [0.0; 4];
         for (name, minutes) in names {
             let Some(series) = trace(name, minutes) else {
                 println!("skipped: the traces are not at hand");
@@ -97,10 +97,12 @@ fn ridge_beats_the_last_value_and_the_last_day_on_measured_loads() {
             );
             let mut ridge = Ridge::new(RidgeOptions::default()).unwrap();
             let start = Instant::now();
-            ridge.fit(&[seen]).unwrap();
+            ridge.fit(std::slice::from_ref(&seen)).unwrap();
             let seconds = start.elapsed().as_secs_f64();
+            let mut combination = Combination::default();
+            combination.fit(&[seen]).unwrap();
             let last_day = SeasonalNaive::default();
-            let models: [&dyn WorkloadPredictor; 3] = [&LastValue, &last_day, &ridge];
+            let models: [&dyn WorkloadPredictor; 4] = [&LastValue, &last_day, &ridge, &combination];
             for (model, log) in models.into_iter().zip(&mut logs) {
                 let report = backtest(model, &series, &options).unwrap();
                 println!(
@@ -111,8 +113,11 @@ fn ridge_beats_the_last_value_and_the_last_day_on_measured_loads() {
                 *log += report.mase.ln() / names.len() as f64;
             }
         }
-        let [last_value, last_day, ridge] = logs.map(f64::exp);
-        println!("{horizon} steps: last value {last_value:.3}, last day {last_day:.3}, ridge {ridge:.3}");
+        let [last_value, last_day, ridge, combination] = logs.map(f64::exp);
+        println!(
+            "{horizon} steps: last value {last_value:.3}, last day {last_day:.3}, ridge {ridge:.3}, combination {combination:.3}"
+        );
+        assert!(combination < 0.95 * last_day.min(last_value));
         assert!(ridge < 0.9 * last_day.min(last_value) || (horizon == 1 && ridge < last_value));
     }
 }

@@ -59,6 +59,16 @@ pub struct Ridge {
     learnt: Option<Learnt>,
 }
 
+impl Default for Ridge {
+    /// One with the default options, yet to be fitted.
+    fn default() -> Self {
+        Self {
+            options: RidgeOptions::default(),
+            learnt: None,
+        }
+    }
+}
+
 /// What fitting left.
 #[derive(Debug, Clone)]
 struct Learnt {

@@ -1,0 +1,294 @@
+use std::fmt;
+
+use streamline_core::TimeSeries;
+
+use crate::residuals::LEVELS;
+use crate::{Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor};
+
+/// A weighted mean of several predictors, with weights from how each did on the newest part of what it is fitted on.
+///
+/// Fitting fits each member on the older four fifths, forecasts the newest fifth from origins evenly spread over it,
+/// and fits again on everything; it thus takes twice the time of the members. A member's weight at a
+/// step falls with the fourth power of its mean absolute error there, and one whose error is 1.5 times the least or more has none. A member that refuses
+/// a history, because it is too short for it, is left out of that forecast, so a history of one point already has one.
+///
+/// # Examples
+///
+/// ```
+/// use streamline_core::TimeSeries;
+/// use streamline_predict::{Combination, WorkloadPredictor};
+///
+/// // Points an hour apart with a daily pattern.
+/// let values: Vec<f64> = (0..480).map(|i| 100.0 + 40.0 * (f64::from(i) * std::f64::consts::TAU / 24.0).sin()).collect();
+/// let series = TimeSeries::from_values(0, 3_600_000, &values)?;
+///
+/// let mut predictor = Combination::default();
+/// predictor.fit(&[series.slice(0, 470)])?;
+/// let forecast = predictor.forecast(&series.slice(0, 470), 6)?;
+/// assert!((forecast.point()[3] - values[473]).abs() < 2.0);
+/// assert_eq!(predictor.forecast(&series.slice(0, 1), 2)?.point(), [100.0, 100.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Combination {
+    members: Vec<Box<dyn WorkloadPredictor>>,
+    /// For each step one for each member; all 0 where nothing could be told, empty before fitting.
+    weights: Vec<Vec<f64>>,
+    horizon: usize,
+}
+
+impl Default for Combination {
+    /// Last value, seasonal naive with a period of a day, and ridge regression with its defaults.
+    fn default() -> Self {
+        let members: Vec<Box<dyn WorkloadPredictor>> = vec![
+            Box::new(LastValue),
+            Box::new(SeasonalNaive::default()),
+            Box::new(Ridge::default()),
+        ];
+        Self::new(members, RidgeOptions::default().horizon)
+    }
+}
+
+impl fmt::Debug for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.weights()).finish()
+    }
+}
+
+impl Combination {
+    /// Combines members, the least demanding first, compared on forecasts of `horizon` points (at least 1).
+    ///
+    /// Before it is fitted, the first member that answers forecasts alone.
+    #[must_use]
+    pub fn new(members: Vec<Box<dyn WorkloadPredictor>>, horizon: usize) -> Self {
+        Self {
+            weights: Vec::new(),
+            members,
+            horizon: horizon.max(1),
+        }
+    }
+
+    /// The name and the weight of each member, the mean over the steps; the weights add up to 1, or are all 0 if nothing could be told.
+    pub fn weights(&self) -> impl Iterator<Item = (&str, f64)> {
+        let names = self.members.iter().map(|member| member.name());
+        let steps = self.weights.len().max(1) as f64;
+        let mean = move |member: usize| {
+            let weights = self.weights.iter().filter_map(|weights| weights.get(member));
+            weights.sum::<f64>() / steps
+        };
+        names.enumerate().map(move |(member, name)| (name, mean(member)))
+    }
+
+    /// The mean absolute errors of a member, step by step, on the newest fifth of the histories, each in units of its
+    /// largest value; none if it refuses any.
+    fn errors(&self, member: &dyn WorkloadPredictor, history: &[TimeSeries]) -> Option<Vec<f64>> {
+        /// The most origins in a series.
+        const ORIGINS: usize = 48;
+        let (mut sums, mut counts) = (vec![0.0; self.horizon], vec![0.0; self.horizon]);
+        for series in history {
+            let size = series
+                .iter()
+                .flatten()
+                .fold(0.0f64, |size, value| size.max(value.abs()));
+            let first = older(series).len().max(1);
+            // Odd, so that the origins do not all fall on the same few times of the day.
+            let every = (series.len().saturating_sub(first) / ORIGINS + 1) | 1;
+            for origin in (first..series.len()).step_by(every) {
+                let forecast = member.forecast(&series.slice(0, origin), self.horizon).ok()?;
+                for (step, point) in forecast.point().iter().enumerate().take(self.horizon) {
+                    if let Some(truth) = series.get(origin + step)
+                        && size > 0.0
+                    {
+                        sums[step] += (truth / size - point / size).abs();
+                        counts[step] += 1.0;
+                    }
+                }
+            }
+        }
+        let means: Vec<f64> = sums
+            .iter()
+            .zip(&counts)
+            .map(|(sum, count)| sum / f64::max(*count, 1.0))
+            .collect();
+        counts.iter().any(|&count| count > 0.0).then_some(means)
+    }
+}
+
+/// The history without its newest fifth.
+fn older(series: &TimeSeries) -> TimeSeries {
+    let held_back = (series.len() as f64 * HELD_BACK).round() as usize;
+    series.slice(0, series.len().saturating_sub(held_back))
+}
+
+/// The weights of members with these errors; all 0 if there are none.
+fn weights_of(errors: &[Option<f64>]) -> Vec<f64> {
+    let least = errors.iter().flatten().copied().fold(f64::MAX, f64::min);
+    let weight = |error: &Option<f64>| match *error {
+        Some(error) if error <= least => 1.0,
+        Some(error) if error < 1.5 * least => (least / error).powi(4),
+        _ => 0.0,
+    };
+    let weights: Vec<f64> = errors.iter().map(weight).collect();
+    let sum = weights.iter().sum::<f64>().max(1.0);
+    weights.into_iter().map(|weight| weight / sum).collect()
+}
+
+/// The share of a history that compares the members.
+const HELD_BACK: f64 = 0.2;
+
+impl WorkloadPredictor for Combination {
+    fn name(&self) -> &str {
+        "combination"
+    }
+
+    fn lookback(&self) -> usize {
+        let lookbacks = self.members.iter().map(|member| member.lookback());
+        lookbacks.min().unwrap_or(0)
+    }
+
+    fn fit(&mut self, history: &[TimeSeries]) -> Result<(), PredictError> {
+        if history.iter().all(|series| series.last().is_none()) {
+            return Err(PredictError::HistoryTooShort { given: 0, needed: 1 });
+        }
+        let older: Vec<TimeSeries> = history.iter().map(older).collect();
+        let mut members = std::mem::take(&mut self.members);
+        let mut errors = Vec::with_capacity(members.len());
+        for member in &mut members {
+            let told = match member.fit(&older) {
+                Ok(()) => self.errors(member.as_ref(), history),
+                Err(_) => None,
+            };
+            // Whatever could be told of it, it should know all that there is to know.
+            let fitted = member.fit(history);
+            if let Err(error) = &fitted {
+                tracing::debug!(member = member.name(), %error, "left out of the combination");
+            }
+            errors.push(told.filter(|_| fitted.is_ok()));
+        }
+        self.members = members;
+        self.weights = (0..self.horizon)
+            .map(|step| {
+                let at = |errors: &Option<Vec<f64>>| errors.as_ref()?.get(step).copied();
+                weights_of(&errors.iter().map(at).collect::<Vec<_>>())
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
+        let mut answers = Vec::new();
+        for (member, predictor) in self.members.iter().enumerate() {
+            let weight = |weights: &Vec<f64>| weights.get(member).copied().unwrap_or_default();
+            let weights: Vec<f64> = self.weights.iter().map(weight).collect();
+            if weights.iter().any(|&weight| weight > 0.0)
+                && let Ok(forecast) = predictor.forecast(history, horizon)
+            {
+                answers.push((weights, forecast));
+            }
+        }
+        // Where none of those that have a weight answers, all that answer count alike.
+        let weight = |weights: &[f64], step: usize| {
+            let step = step.min(weights.len().saturating_sub(1));
+            weights.get(step).copied().unwrap_or_default()
+        };
+        let share = |weights: &[f64], step: usize| {
+            let sum: f64 = answers.iter().map(|(weights, _)| weight(weights, step)).sum();
+            if sum > 0.0 {
+                weight(weights, step) / sum
+            } else {
+                1.0 / answers.len() as f64
+            }
+        };
+        if answers.is_empty() {
+            let mut why = PredictError::HistoryTooShort { given: 0, needed: 1 };
+            for member in &self.members {
+                match member.forecast(history, horizon) {
+                    Ok(forecast) => return Ok(forecast),
+                    Err(error) => why = error,
+                }
+            }
+            return Err(why);
+        }
+        let mean = |values: &dyn Fn(&Forecast) -> Vec<f64>| {
+            let mut mean = vec![0.0; horizon];
+            for (weights, forecast) in &answers {
+                for (step, (mean, value)) in mean.iter_mut().zip(values(forecast)).enumerate() {
+                    *mean += value * share(weights, step);
+                }
+            }
+            mean.into_iter()
+                .map(|value: f64| value.clamp(f64::MIN, f64::MAX))
+                .collect::<Vec<f64>>()
+        };
+        Forecast::new(
+            history,
+            mean(&|forecast| forecast.point().to_vec()),
+            LEVELS.to_vec(),
+            LEVELS
+                .map(|level| mean(&|forecast| forecast.quantile(level)))
+                .to_vec(),
+        )
+    }
+
+    fn update(&mut self, recent: &TimeSeries) -> Result<(), PredictError> {
+        self.members
+            .iter_mut()
+            .try_for_each(|member| member.update(recent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn weights(values: &[f64], step_ms: u64) -> Vec<f64> {
+        let mut model = Combination::default();
+        let series = TimeSeries::from_values(0, step_ms, values).unwrap();
+        model.fit(&[series]).unwrap();
+        model.weights().map(|(_, weight)| weight).collect()
+    }
+
+    #[test]
+    fn the_weight_goes_to_who_forecasts_well() {
+        let days: Vec<f64> = (0..720)
+            .map(|index| 50.0 + ((index * index) % 24 * 7 % 24) as f64)
+            .collect();
+        let weights = weights(&days, 3_600_000);
+        // A day ahead the last value is right as well.
+        assert!(weights[0] < 0.05 && weights[1] > 0.9, "{weights:?}");
+    }
+
+    #[test]
+    fn what_is_constant_is_shared_by_all() {
+        let weights = weights(&[7.0; 300], 3_600_000);
+        approx::assert_relative_eq!(weights.iter().sum::<f64>(), 1.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn whatever_has_a_value_has_a_forecast_that_is_not_negative(
+            values in proptest::collection::vec(
+                prop_oneof![Just(None), Just(Some(0.0)), Just(Some(f64::MAX)), (0.0..1e6).prop_map(Some)],
+                0..200,
+            ),
+            horizon in 0usize..40,
+        ) {
+            let series = TimeSeries::new(0, 3_600_000, values).unwrap();
+            let mut model = Combination::default();
+            let any = series.last().is_some();
+            prop_assert_eq!(model.fit(std::slice::from_ref(&series)).is_ok(), any);
+            match model.forecast(&series, horizon) {
+                Ok(forecast) => {
+                    prop_assert_eq!(forecast.horizon(), horizon);
+                    for level in [0.1, 0.5, 0.99] {
+                        prop_assert!(forecast.quantile(level).iter().all(|&value| value >= 0.0));
+                    }
+                }
+                Err(_) => prop_assert!(!any),
+            }
+        }
+    }
+}
