@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use streamline_core::{JobConfig, JobId};
 use streamline_flink::{Applied, Change, FlinkClient, FlinkError};
 
-use crate::{Error, JobPlan, JobPolicy, Memory, Plan, PlanRequest, Tuner};
+use crate::{Decision, Error, JobPlan, JobPolicy, Memory, Plan, PlanRequest, Tuner};
 
 /// Runs rounds: looks at every job, remembers, plans, and changes what the plan changes.
 ///
@@ -164,14 +164,24 @@ impl Controller {
         changed.sort_by_key(|&job| growth(&plan.jobs[job]));
         let mut outcomes = Vec::with_capacity(changed.len());
         for index in changed {
-            let JobPlan { job, config, .. } = &plan.jobs[index];
+            let JobPlan {
+                job,
+                config,
+                decision,
+                ..
+            } = &plan.jobs[index];
+            let Decision::Change(reason) = decision else {
+                continue;
+            };
             let mut change = Change::new(config.clone());
             if let Some(placement) = can_place.then(|| locations(plan, index)).flatten() {
                 change = change.with_placement(placement);
             }
             let outcome = client.apply(job, &change);
             match &outcome {
-                Ok(applied) => self.memory.changed(job, plan.at_ms, config, applied.downtime),
+                Ok(applied) => self
+                    .memory
+                    .changed(job, plan.at_ms, config, applied.downtime, reason),
                 Err(error) => {
                     tracing::warn!(%job, %error, "the change failed");
                     self.memory.change_failed(job, plan.at_ms, config);

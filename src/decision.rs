@@ -18,6 +18,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) downtime: Duration,
     /// How long ago the last change was.
     pub(crate) since_change: Option<Duration>,
+    /// How many savings of late soon had to be undone.
+    pub(crate) regrets: f64,
     /// What the running configuration takes and gives over the horizon.
     pub(crate) current: Assessment,
     /// What the configuration that the search chose takes and gives over the horizon.
@@ -47,6 +49,9 @@ impl Situation<'_> {
             .map_or(Duration::ZERO, |since| options.cooldown.saturating_sub(since));
         if !wait.is_zero() {
             return Decision::Hold(HoldReason::Cooldown { wait });
+        }
+        if let Some(reason) = self.late() {
+            return Decision::Change(reason);
         }
         let backlog = self.seen.backlog();
         let arriving: f64 = self
@@ -95,6 +100,11 @@ impl Situation<'_> {
                 capacity: rates[operator] / load,
             });
         }
+        None
+    }
+
+    /// Why the job's latency is too high until the next round, if it is, and if the change helps.
+    fn late(&self) -> Option<ChangeReason> {
         let limit_ms = self.policy.objective.latency_limit_ms?;
         let latency_ms = self.lead_latency_ms;
         let helps = self.chosen.latency_ms < latency_ms && self.chosen.latency_ms < self.current.latency_ms;
@@ -130,7 +140,8 @@ impl Situation<'_> {
 
     /// Core-seconds that a change costs: the downtime, dearly, and the time until its backlog is worked off.
     ///
-    /// With a load of `ρ` on the bottleneck, the backlog of a downtime `d` takes `d · ρ / (1 − ρ)` to work off.
+    /// With a load of `ρ` on the bottleneck, the backlog of a downtime `d` takes `d · ρ / (1 − ρ)` to work off. Savings that
+    /// soon had to be undone make the next ones dearer.
     fn price(&self, options: &TunerOptions) -> f64 {
         const BUSIEST: f64 = 0.99;
         let down = self.downtime.as_secs_f64();
@@ -138,6 +149,8 @@ impl Situation<'_> {
             .bottleneck(&self.outlook.peak(1))
             .map_or(0.0, |(_, load)| load)
             .clamp(0.0, BUSIEST);
-        (options.downtime_weight * down + down * load / (1.0 - load)) * self.current.cost
+        (1.0 + self.regrets)
+            * (options.downtime_weight * down + down * load / (1.0 - load))
+            * self.current.cost
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use streamline_core::{JobConfig, JobId, JobStatus, Observation, TimeSeries};
 
-use crate::Error;
 use crate::profile::capacity;
+use crate::{ChangeReason, Error};
 
 /// What a tuner remembers of the jobs that it has seen: arrival rates, selectivities, capacities, what changes cost.
 ///
@@ -47,6 +47,25 @@ pub(crate) struct JobMemory {
     downtime_ms: Option<f64>,
     /// The change that was made last.
     change: Option<LastChange>,
+    /// When a change was last made to save cores, unless it has been undone since.
+    saved_at_ms: Option<i64>,
+    /// Savings that soon had to be undone, fading with time.
+    regrets: Fading,
+}
+
+/// A count that halves with every day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+struct Fading {
+    count: f64,
+    at_ms: i64,
+}
+
+impl Fading {
+    fn at(self, now_ms: i64) -> f64 {
+        const DAY_MS: f64 = 86_400_000.0;
+        let days = now_ms.saturating_sub(self.at_ms).max(0) as f64 / DAY_MS;
+        self.count * (-days).exp2()
+    }
 }
 
 /// A change that was made, and whether it held.
@@ -64,6 +83,8 @@ struct LastChange {
 const MAX_ARRIVALS: usize = 28 * 288;
 /// Weight of a new measurement against what is remembered.
 const SMOOTHING: f64 = 0.3;
+/// A saving that is undone within this time was none.
+const REGRET: Duration = Duration::from_secs(6 * 3600);
 /// The wait after a first failed change; it doubles with each further one.
 const FIRST_RETRY: Duration = Duration::from_secs(600);
 /// The longest wait after failed changes.
@@ -129,9 +150,30 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes note of a change that was made.
-    pub fn changed(&mut self, job: &JobId, at_ms: i64, config: &JobConfig, downtime: Duration) {
+    /// Takes note of a change that was made, and why.
+    pub fn changed(
+        &mut self,
+        job: &JobId,
+        at_ms: i64,
+        config: &JobConfig,
+        downtime: Duration,
+        reason: &ChangeReason,
+    ) {
         let memory = self.jobs.entry(job.clone()).or_default();
+        match reason {
+            ChangeReason::Pays { .. } => memory.saved_at_ms = Some(at_ms),
+            ChangeReason::KeepUp { .. } | ChangeReason::Latency { .. } => {
+                if let Some(saved_at_ms) = memory.saved_at_ms.take()
+                    && u128::from(at_ms.abs_diff(saved_at_ms)) <= REGRET.as_millis()
+                {
+                    memory.regrets = Fading {
+                        count: memory.regrets.at(at_ms) + 1.0,
+                        at_ms,
+                    };
+                }
+            }
+            ChangeReason::OutOfBounds { .. } | ChangeReason::MakeRoom => {}
+        }
         let ms = downtime.as_secs_f64() * 1e3;
         memory.downtime_ms = Some(smooth(memory.downtime_ms, ms));
         let failures = memory.change.as_ref().map_or(0, |change| change.failures);
@@ -188,6 +230,11 @@ impl JobMemory {
     /// The downtime of a change, if one was ever measured.
     pub(crate) fn downtime(&self) -> Option<Duration> {
         self.downtime_ms.map(|ms| Duration::from_secs_f64(ms / 1e3))
+    }
+
+    /// How many savings of late soon had to be undone; it halves with every day.
+    pub(crate) fn regrets(&self, now_ms: i64) -> f64 {
+        self.regrets.at(now_ms)
     }
 
     /// How long ago the last change was, from `now_ms`.
@@ -364,7 +411,13 @@ mod tests {
         let mut waits = Vec::new();
         for round in 0..3 {
             let now = round * 10_000_000;
-            memory.changed(&job, now, &other, Duration::from_secs(20));
+            memory.changed(
+                &job,
+                now,
+                &other,
+                Duration::from_secs(20),
+                &ChangeReason::MakeRoom,
+            );
             memory.remember(&seen(now + 60_000, 1.0, 0.5), STEP).unwrap();
             waits.push(
                 memory
@@ -378,9 +431,40 @@ mod tests {
         }
         assert_eq!(waits, [540, 1140, 2340]);
         let ran = seen(0, 1.0, 0.5).config;
-        memory.changed(&job, 40_000_000, &ran, Duration::from_secs(20));
+        memory.changed(
+            &job,
+            40_000_000,
+            &ran,
+            Duration::from_secs(20),
+            &ChangeReason::MakeRoom,
+        );
         memory.remember(&seen(40_060_000, 1.0, 0.5), STEP).unwrap();
         assert_eq!(memory.job(&job).unwrap().retry_wait(40_060_000), None);
+    }
+
+    #[test]
+    fn a_saving_that_soon_had_to_be_undone_is_regretted_for_days() {
+        const HOUR_MS: i64 = 3_600_000;
+        let job = JobId::new("j");
+        let mut memory = Memory::default();
+        let config = seen(0, 1.0, 0.5).config;
+        let mut change = |at_ms: i64, reason| memory.changed(&job, at_ms, &config, Duration::ZERO, &reason);
+        let pays = ChangeReason::Pays {
+            gain: 2.0,
+            price: 1.0,
+        };
+        let late = ChangeReason::Latency {
+            latency_ms: 2.0,
+            limit_ms: 1.0,
+        };
+        change(0, pays.clone());
+        change(HOUR_MS, late.clone());
+        change(2 * HOUR_MS, late.clone());
+        change(3 * HOUR_MS, pays);
+        change(13 * HOUR_MS, late);
+        let regrets = |at_ms| memory.job(&job).unwrap().regrets(at_ms);
+        assert!((regrets(HOUR_MS) - 1.0).abs() < 1e-9);
+        assert!((regrets(25 * HOUR_MS) - 0.5).abs() < 1e-9);
     }
 
     #[test]

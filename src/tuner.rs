@@ -173,16 +173,15 @@ impl Tuner {
             for ((a, &share), choice) in active.iter().zip(&granted).zip(&found.choices) {
                 let current = a.candidates.current();
                 let config = a.candidates.config(choice);
+                let remembered = request.memory.job(&a.candidates.seen.job);
                 let situation = Situation {
                     seen: a.candidates.seen,
                     policy: &policies[a.index],
                     outlook: &a.outlook,
                     capacities: &a.capacities,
                     downtime: a.downtime,
-                    since_change: request
-                        .memory
-                        .job(&a.candidates.seen.job)
-                        .and_then(|m| m.since_change(at_ms)),
+                    since_change: remembered.and_then(|memory| memory.since_change(at_ms)),
+                    regrets: remembered.map_or(0.0, |memory| memory.regrets(at_ms)),
                     current: a.candidates.assess(&current, share),
                     chosen: a.candidates.assess(choice, share),
                     differs: config != a.candidates.seen.config,

@@ -134,7 +134,10 @@ fn slowly_falling_traffic_causes_few_changes() {
                     segment_bytes: 32 << 10,
                 },
             );
-            memory.changed(&plan.jobs[0].job, at_ms, &config, Duration::from_secs(30));
+            let Decision::Change(reason) = &plan.jobs[0].decision else {
+                unreachable!()
+            };
+            memory.changed(&plan.jobs[0].job, at_ms, &config, Duration::from_secs(30), reason);
         }
     }
     assert!((1..=10).contains(&changes), "{changes} changes in a day");
@@ -146,7 +149,13 @@ fn the_measured_downtime_of_the_job_enters_the_decision() {
     let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
     let decide = |downtime: u64| {
         let mut memory = Memory::default();
-        memory.changed(&job.job, i64::MIN / 2, &job.config, Duration::from_secs(downtime));
+        memory.changed(
+            &job.job,
+            i64::MIN / 2,
+            &job.config,
+            Duration::from_secs(downtime),
+            &ChangeReason::MakeRoom,
+        );
         memory.remember(&job, Duration::from_secs(300)).unwrap();
         let plan = plan_with(
             &tuner(1.0),
@@ -180,7 +189,13 @@ fn a_change_that_was_undone_is_not_repeated_at_once() {
             segment_bytes: 32 << 10,
         },
     );
-    memory.changed(&job.job, STEP_MS, &wanted, Duration::from_secs(30));
+    memory.changed(
+        &job.job,
+        STEP_MS,
+        &wanted,
+        Duration::from_secs(30),
+        &ChangeReason::MakeRoom,
+    );
     memory.remember(&job, Duration::from_secs(300)).unwrap();
     let plan = plan_with(&tuner(1.0), &[job], &[JobPolicy::default()], &ample(), &memory);
     assert!(

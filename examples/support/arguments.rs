@@ -1,0 +1,54 @@
+//! Arguments that all examples take.
+
+use std::path::PathBuf;
+
+use streamline_core::TimeSeries;
+use streamline_tuner::{Error, TraceColumns, read_trace};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// CSV file with arrival rates to run on, instead of generated ones; give several for several pipelines
+    #[arg(long = "trace", value_name = "FILE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Column of the trace that holds the times
+    #[arg(long, default_value = "date", value_name = "COLUMN")]
+    time_column: String,
+    /// Column of the trace that holds the rates
+    #[arg(long, default_value = "messages", value_name = "COLUMN")]
+    rate_column: String,
+    /// Folder to write pictures to
+    #[arg(long, default_value = "out", value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Train less and tune a shorter time, for a quick look
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+impl Arguments {
+    /// The traces that were named.
+    pub(crate) fn read_traces(&self) -> Result<Vec<TimeSeries>, Error> {
+        let columns = TraceColumns {
+            time: self.time_column.clone(),
+            rate: self.rate_column.clone(),
+        };
+        self.traces
+            .iter()
+            .map(|path| read_trace(path, &columns))
+            .collect()
+    }
+}
+
+/// Splits a trace into what comes before its last day, and that day.
+pub(crate) fn last_day(trace: &TimeSeries) -> Result<(TimeSeries, TimeSeries), Box<dyn std::error::Error>> {
+    const DAY_MS: u64 = 86_400_000;
+    let points = usize::try_from(DAY_MS / trace.step_ms())?;
+    let before = trace
+        .len()
+        .checked_sub(points)
+        .filter(|&before| before > 0 && points > 0);
+    let before = before.ok_or("the trace is not longer than a day, or its step is")?;
+    Ok((trace.slice(0, before), trace.slice(before, trace.len())))
+}
