@@ -15,12 +15,12 @@ use streamline_flink::{FlinkClient, LoadShape, Model, SimulatedCluster};
 use streamline_tuner::{
     Controller, JobPolicy, Memory, Objective, Plan, Profile, Tuner, TunerOptions, plot_series,
 };
-use support::arguments::{Arguments, last_day};
-use support::day::{Day, compare};
+use support::arguments::{Arguments, last_days};
+use support::days::{Days, compare};
 use support::learning::{sweep, train_forecaster, train_surrogate};
 use support::pipeline::Pipeline;
 
-/// Tunes several pipelines together through a day on one cluster
+/// Tunes several pipelines together through some days on one cluster
 #[derive(Debug, Parser)]
 struct Options {
     #[command(flatten)]
@@ -143,10 +143,10 @@ fn main() -> Result<()> {
         controller = controller.with_policy(job.clone(), policy);
     }
 
-    let begin = |cluster: &SimulatedCluster, jobs: &[JobId]| -> Result<Vec<Day>> {
+    let begin = |cluster: &SimulatedCluster, jobs: &[JobId]| -> Result<Vec<Days>> {
         jobs.iter()
             .zip(&members)
-            .map(|(job, member)| Day::new(cluster, job, &member.pipeline, interval))
+            .map(|(job, member)| Days::new(cluster, job, &member.pipeline, interval))
             .collect()
     };
     let mut tuned = begin(&simulated, &jobs)?;
@@ -165,7 +165,7 @@ fn main() -> Result<()> {
         let round = controller.round(&simulated)?;
         let hours = (point + 1) as f64 * interval.as_secs_f64() / 3600.0;
         if point == 0 {
-            println!("\nthe first plan:\n{}\nthe day:", round.plan);
+            println!("\nthe first plan:\n{}\nthe days:", round.plan);
         }
         report(hours, &round.plan);
         for (job, outcome) in &round.changes {
@@ -200,13 +200,13 @@ fn main() -> Result<()> {
     for ((member, tuned), fixed) in members.iter().zip(&tuned).zip(&fixed) {
         compare(&member.pipeline.name, tuned, fixed);
     }
-    let total = |days: &[Day], of: fn(&Day) -> f64| days.iter().map(of).sum::<f64>();
+    let total = |days: &[Days], of: fn(&Days) -> f64| days.iter().map(of).sum::<f64>();
     println!(
         "\nall pipelines: tuned {:.1} core-hours used and {:.1} slot-hours held, fixed {:.1} and {:.1}",
-        total(&tuned, Day::core_hours),
-        total(&tuned, Day::slot_hours),
-        total(&fixed, Day::core_hours),
-        total(&fixed, Day::slot_hours),
+        total(&tuned, Days::core_hours),
+        total(&tuned, Days::slot_hours),
+        total(&fixed, Days::core_hours),
+        total(&fixed, Days::slot_hours),
     );
     for (member, day) in members.iter().zip(&tuned) {
         let name = &member.pipeline.name;
@@ -289,7 +289,7 @@ fn members(common: &Arguments) -> Result<Vec<Member>> {
             )
             .into());
         }
-        let (history, day) = last_day(&trace)?;
+        let (history, day) = last_days(&trace, common.days)?;
         let peak = day.max().unwrap_or(0.0);
         // Days of different traces are lived through at the same time.
         let start = members

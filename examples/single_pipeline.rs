@@ -1,4 +1,4 @@
-//! One pipeline, from nothing: learn its load and its performance, tune it, and live through a day.
+//! One pipeline, from nothing: learn its load and its performance, tune it, and live through some days.
 //!
 //! Everything runs on the simulated cluster, on arrival rates that are generated or, with `--trace`, read from a file.
 
@@ -16,12 +16,12 @@ use streamline_tuner::{
     Controller, FrontPoint, JobPolicy, Memory, Objective, Profile, Tuner, TunerOptions, plot_capacity,
     plot_forecast, plot_front, plot_series,
 };
-use support::arguments::{Arguments, last_day};
-use support::day::{Day, compare};
+use support::arguments::{Arguments, last_days};
+use support::days::{Days, compare};
 use support::learning::{sweep, train_forecaster, train_surrogate};
 use support::pipeline::Pipeline;
 
-/// Learns the load and the performance of one pipeline, tunes it, and lives through a day
+/// Learns the load and the performance of one pipeline, tunes it, and lives through some days
 #[derive(Debug, Parser)]
 struct Options {
     #[command(flatten)]
@@ -42,17 +42,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&common.out)?;
     let picture = |name: &str| common.out.join(name);
 
-    // The load: the last day is lived through, what comes before it is the history.
+    // The load: the last days are lived through, what comes before them is the history.
     let trace = match common.read_traces()?.into_iter().next() {
         Some(trace) => trace,
         None => LoadShape::DayAndNight.days(15, 300_000, 100_000.0, common.seed)?,
     };
-    let (history, day) = last_day(&trace)?;
-    let peak = day.max().unwrap_or(0.0);
+    let (history, live) = last_days(&trace, common.days)?;
+    let peak = live.max().unwrap_or(0.0);
     println!(
-        "load: {} points of history, then a day of {} points with a peak of {peak:.0} records/s",
+        "load: {} points of history, then {} points to live through, with a peak of {peak:.0} records/s",
         history.len(),
-        day.len()
+        live.len()
     );
     let pipeline = Pipeline::new("pipeline", peak, SUBTASKS)?;
     let cluster = Cluster::uniform(4, 16.0, 64 << 30, 8)?;
@@ -91,13 +91,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let forecast = forecaster.forecast(&history, 24)?;
     plot_forecast(
         &picture("forecast.svg"),
-        "The first two hours of the day, as forecast",
+        "The first hours, as forecast",
         &history.tail(144),
         &forecast,
-        Some(&day.slice(0, 24)),
+        Some(&live.slice(0, 24)),
     )?;
 
-    // The tuner, with what it knows before the day begins.
+    // The tuner, with what it knows before these days begin.
     let interval = Duration::from_millis(trace.step_ms());
     let options = TunerOptions {
         interval,
@@ -113,8 +113,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = |config: JobConfig| -> Result<_, Box<dyn std::error::Error>> {
         let simulated = SimulatedCluster::new(Model::default(), cluster.clone(), common.seed)?;
-        let simulated = simulated.starting_at(day.start_ms());
-        let job = simulated.submit(pipeline.job(config, day.clone()))?;
+        let simulated = simulated.starting_at(live.start_ms());
+        let job = simulated.submit(pipeline.job(config, live.clone()))?;
         Ok((simulated, job))
     };
     let (simulated, job) = start(pipeline.uniform(8))?;
@@ -124,7 +124,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         memory.learn(&job, seen)?;
     }
 
-    // The yardstick: the same job with the smallest configuration that carries the day's peak, known in hindsight.
+    // The yardstick: the same job with the smallest configuration that carries the peak of these days, known in hindsight.
     let fixed_config = tuner.size_for(
         &simulated.observe(&job)?,
         &[peak],
@@ -138,9 +138,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut controller = Controller::new(tuner)
         .with_memory(memory)
         .with_policy(job.clone(), policy);
-    let mut tuned = Day::new(&simulated, &job, &pipeline, interval)?;
-    let mut fixed = Day::new(&fixed_cluster, &fixed_job, &pipeline, interval)?;
-    for point in 0..day.len() {
+    let mut tuned = Days::new(&simulated, &job, &pipeline, interval)?;
+    let mut fixed = Days::new(&fixed_cluster, &fixed_job, &pipeline, interval)?;
+    for point in 0..live.len() {
         simulated.advance(interval);
         fixed_cluster.advance(interval);
         tuned.note(&simulated, &job)?;
@@ -156,7 +156,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 };
                 plot_front(&picture("front.svg"), "Cost against latency", &plan.front, chosen)?;
             }
-            println!("the day:");
+            println!("the days:");
         }
         if plan.jobs[0].is_changed() {
             let hours = point as f64 * interval.as_secs_f64() / 3600.0;
@@ -175,10 +175,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!();
-    compare("the day", &tuned, &fixed);
+    compare("the days", &tuned, &fixed);
     plot_series(
-        &picture("day.svg"),
-        "A day: what arrived, and what the pipeline could have carried",
+        &picture("days.svg"),
+        "What arrived, and what the pipeline could have carried",
         "records/s",
         &[
             ("arrived", &tuned.series(&tuned.arrivals)?),

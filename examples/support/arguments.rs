@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Folder to write pictures to
     #[arg(long, default_value = "out", value_name = "FOLDER")]
     pub(crate) out: PathBuf,
+    /// How many days, the last of the trace, to live through; what comes before them is learnt from
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=365))]
+    pub(crate) days: u32,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -41,14 +44,22 @@ impl Arguments {
     }
 }
 
-/// Splits a trace into what comes before its last day, and that day.
-pub(crate) fn last_day(trace: &TimeSeries) -> Result<(TimeSeries, TimeSeries), Box<dyn std::error::Error>> {
+/// Splits a trace into what comes before its last days, and these days.
+pub(crate) fn last_days(
+    trace: &TimeSeries,
+    days: u32,
+) -> Result<(TimeSeries, TimeSeries), Box<dyn std::error::Error>> {
     const DAY_MS: u64 = 86_400_000;
-    let points = usize::try_from(DAY_MS / trace.step_ms())?;
+    let points = usize::try_from(DAY_MS / trace.step_ms())? * days as usize;
     let before = trace
         .len()
         .checked_sub(points)
         .filter(|&before| before > 0 && points > 0);
-    let before = before.ok_or("the trace is not longer than a day, or its step is")?;
+    let before = before.ok_or_else(|| {
+        format!(
+            "the trace has {} points, but {days} days and some history before them are needed",
+            trace.len()
+        )
+    })?;
     Ok((trace.slice(0, before), trace.slice(before, trace.len())))
 }

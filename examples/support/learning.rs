@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use streamline_core::{Cluster, JobConfig, Observation, OperatorConfig, TimeSeries};
+use streamline_core::{Cluster, Observation, TimeSeries};
 use streamline_flink::{FlinkClient, Model, SimulatedCluster};
 use streamline_predict::{Transformer, TransformerOptions};
 use streamline_surrogate::{Mlp, MlpOptions, Sample};
@@ -15,7 +15,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Runs a pipeline alone under many configurations and loads, a minute each, and looks at what it does.
 ///
-/// The loads go from a fifth of what a configuration could carry, did it scale perfectly, to a little more than that.
+/// In turn each operator is the bottleneck, with more and more subtasks, under loads from a fifth of what it could carry,
+/// did it scale perfectly, to a little more than that; the others have about twice the subtasks that they need.
 pub(crate) fn sweep(
     pipeline: &Pipeline,
     cluster: &Cluster,
@@ -25,23 +26,28 @@ pub(crate) fn sweep(
     let parallelisms: &[u32] = if quick {
         &[1, 4, 12, 24]
     } else {
-        &[1, 2, 3, 4, 6, 8, 12, 16, 20, 24]
+        &[1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24]
     };
-    let segments_kib: &[u32] = if quick { &[4, 64] } else { &[4, 8, 16, 32, 64] };
-    let loads = [0.2, 0.4, 0.6, 0.8, 0.95, 1.1];
+    let loads: &[f64] = if quick {
+        &[0.3, 0.7, 0.9, 1.1]
+    } else {
+        &[0.2, 0.4, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94, 1.1]
+    };
+    let mut segments_kib = [4u32, 8, 16, 32, 64].into_iter().cycle();
     let mut observations = Vec::new();
-    for &parallelism in parallelisms {
-        for &segment_kib in segments_kib {
+    for bottleneck in 0..pipeline.operators.len() {
+        for &parallelism in parallelisms {
+            let full = f64::from(parallelism) * pipeline.source_rate_of_one(bottleneck);
+            if full > 2.0 * pipeline.peak {
+                break;
+            }
             for load in loads {
-                let config = JobConfig::uniform(
-                    4,
-                    OperatorConfig {
-                        parallelism,
-                        segment_bytes: segment_kib << 10,
-                    },
-                );
-                let rate = load * f64::from(parallelism) * pipeline.source_rate_of_one();
-                let arrivals = TimeSeries::from_values(0, 60_000, &[rate])?;
+                let mut config = pipeline.sized_for(2.0 * full);
+                config.operators[bottleneck].parallelism = parallelism;
+                for operator in &mut config.operators {
+                    operator.segment_bytes = segments_kib.next().unwrap_or(32) << 10;
+                }
+                let arrivals = TimeSeries::from_values(0, 60_000, &[load * full])?;
                 let simulated = SimulatedCluster::new(Model::default(), cluster.clone(), seed)?;
                 let job = simulated.submit(pipeline.job(config, arrivals))?;
                 simulated.advance(Duration::from_secs(20));
@@ -102,7 +108,7 @@ pub(crate) fn train_surrogate(samples: &[Sample], seed: u64, quick: bool) -> Res
     training.finish();
     let report = surrogate.report();
     println!(
-        "surrogate: {} samples of {} configurations; R² on configurations it has not seen:",
+        "surrogate: {} samples of {} configurations; R² of the logarithm on configurations it has not seen:",
         report.samples, report.configurations
     );
     for (name, scores) in [
@@ -111,7 +117,7 @@ pub(crate) fn train_surrogate(samples: &[Sample], seed: u64, quick: bool) -> Res
     ] {
         if let Some(scores) = scores {
             let [throughput, latency, cpu] =
-                [scores.throughput, scores.latency, scores.cpu].map(|score| score.r_squared);
+                [scores.throughput, scores.latency, scores.cpu].map(|score| score.log_r_squared);
             println!("  {name:20}  throughput {throughput:.3}, latency {latency:.3}, cpu {cpu:.3}");
         }
     }

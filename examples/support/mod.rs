@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each example uses a part of it")]
 
 pub(crate) mod arguments;
-pub(crate) mod day;
+pub(crate) mod days;
 pub(crate) mod learning;
 pub(crate) mod pipeline;
 pub(crate) mod progress;

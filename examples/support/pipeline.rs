@@ -9,11 +9,17 @@ use streamline_flink::{OperatorProfile, SimulatedJob};
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
     pub(crate) name: String,
+    /// The highest arrival rate that it is meant for.
+    pub(crate) peak: f64,
     pub(crate) graph: JobGraph,
     pub(crate) operators: Vec<OperatorProfile>,
     /// For each edge.
     pub(crate) selectivities: Vec<f64>,
 }
+
+/// The largest parallelism of an operator, and the partitions that the source reads.
+const LARGEST_PARALLELISM: u32 = 32;
+const PARTITIONS: u32 = 24;
 
 /// Size of network buffers of a job that nobody tuned: Flink's default.
 pub(crate) const DEFAULT_SEGMENT_BYTES: u32 = 32 << 10;
@@ -24,7 +30,7 @@ impl Pipeline {
     /// An arrival rate says nothing of what a record costs, so the costs are chosen: with perfect scaling, the peak takes
     /// `subtasks` subtasks of the window, and of the others a fixed share of that.
     pub(crate) fn new(name: &str, peak: f64, subtasks: f64) -> Result<Self, CoreError> {
-        let operator = |id: &str, kind| Operator::new(id, id, kind).with_bounds(1, 32);
+        let operator = |id: &str, kind| Operator::new(id, id, kind).with_bounds(1, LARGEST_PARALLELISM);
         let edge = |from, partitioning| Edge {
             from,
             to: from + 1,
@@ -32,7 +38,7 @@ impl Pipeline {
         };
         let graph = JobGraph::new(
             vec![
-                operator("source", OperatorKind::Source).with_partitions(24),
+                operator("source", OperatorKind::Source).with_partitions(PARTITIONS),
                 operator("filter", OperatorKind::Filter),
                 operator("window", OperatorKind::Window),
                 operator("sink", OperatorKind::Sink),
@@ -57,6 +63,7 @@ impl Pipeline {
         ];
         Ok(Self {
             name: name.into(),
+            peak,
             graph,
             operators,
             selectivities: vec![1.0, 0.8, 0.1],
@@ -93,13 +100,21 @@ impl Pipeline {
         reaches
     }
 
-    /// The arrival rate that one subtask of each operator could keep up with.
-    pub(crate) fn source_rate_of_one(&self) -> f64 {
-        let rates = self
-            .operators
-            .iter()
-            .zip(self.reaches())
-            .map(|(profile, reach)| profile.unit_rate / reach);
-        rates.fold(f64::INFINITY, f64::min)
+    /// The arrival rate that one subtask of an operator could keep up with.
+    pub(crate) fn source_rate_of_one(&self, operator: usize) -> f64 {
+        self.operators[operator].unit_rate / self.reaches()[operator]
+    }
+
+    /// For each operator as many subtasks as an arrival rate takes, did they scale perfectly.
+    pub(crate) fn sized_for(&self, rate: f64) -> JobConfig {
+        let mut config = self.uniform(1);
+        for (index, operator) in config.operators.iter_mut().enumerate() {
+            let subtasks = (rate / self.source_rate_of_one(index)).ceil();
+            operator.parallelism = subtasks.clamp(1.0, f64::from(LARGEST_PARALLELISM)) as u32;
+        }
+        if let Some(source) = config.operators.first_mut() {
+            source.parallelism = source.parallelism.min(PARTITIONS);
+        }
+        config
     }
 }

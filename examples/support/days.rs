@@ -1,4 +1,4 @@
-//! A day of load on the simulated cluster, interval by interval, and what it took.
+//! Days of load on the simulated cluster, interval by interval, and what it took.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// What happened to one job, with one value for each interval.
 #[derive(Debug, Clone)]
-pub(crate) struct Day {
+pub(crate) struct Days {
     start_ms: i64,
     interval: Duration,
     /// For each operator, the records that it gets for each that arrives.
@@ -30,7 +30,7 @@ pub(crate) struct Day {
     pub(crate) busiest: Vec<Option<f64>>,
 }
 
-impl Day {
+impl Days {
     pub(crate) fn new(
         cluster: &SimulatedCluster,
         job: &JobId,
@@ -142,7 +142,7 @@ impl Day {
 }
 
 /// Prints what a job took beside what it would have taken with a fixed configuration.
-pub(crate) fn compare(name: &str, tuned: &Day, fixed: &Day) {
+pub(crate) fn compare(name: &str, tuned: &Days, fixed: &Days) {
     let saved = |tuned: f64, fixed: f64| 100.0 * (1.0 - tuned / fixed.max(f64::MIN_POSITIVE));
     println!("{name:24}  {:>12}  {:>12}  {:>8}", "tuned", "fixed", "saved");
     for (what, tuned, fixed) in [
