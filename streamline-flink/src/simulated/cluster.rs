@@ -1,15 +1,15 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use streamline_core::{Cluster, JobConfig, JobGraph, JobId, JobStatus, Observation, TimeSeries};
+use streamline_core::{Cluster, JobId, JobStatus, Observation, TaskManager, TimeSeries};
 
 use super::job::{SimulatedJob, check_arrivals};
 use super::model::Model;
-use super::running::{Running, Speeds};
+use super::running::Running;
 use crate::{Applied, Capabilities, Change, FlinkClient, FlinkError, Scope};
 
 /// A Flink cluster that only exists as a model, with a clock that only moves when told to.
@@ -55,15 +55,15 @@ pub struct SimulatedCluster {
 }
 
 #[derive(Debug)]
-struct State {
+pub(super) struct State {
     model: Model,
-    cluster: Cluster,
+    pub(super) cluster: Cluster,
     capabilities: Capabilities,
     random: ChaCha8Rng,
     now_ms: i64,
     /// Time that was asked to pass and is less than a step.
     owed: Duration,
-    jobs: BTreeMap<JobId, Running>,
+    pub(super) jobs: BTreeMap<JobId, Running>,
     submitted: u64,
 }
 
@@ -77,12 +77,16 @@ pub struct Truth {
     pub arrived: f64,
     /// Records that have been read since the start; after a failure, without those that will be read again.
     pub read: f64,
+    /// Records that the sinks have processed since the start, those repeated after a failure included.
+    pub written: f64,
     /// Records per second that each operator can process at most, as it is placed and loaded now.
     pub capacity: Vec<f64>,
     /// Share of its capacity that each operator used in the last step.
     pub utilization: Vec<f64>,
-    /// End-to-end latency in the last step, in milliseconds.
+    /// End-to-end latency in the last step in which the job ran, in milliseconds.
     pub latency_ms: f64,
+    /// The largest `latency_ms` since the start.
+    pub worst_latency_ms: f64,
     /// Cores used since the start, times seconds.
     pub core_seconds: f64,
     /// Task slots held since the start, times seconds.
@@ -185,17 +189,19 @@ impl SimulatedCluster {
     /// [`FlinkError::Refused`] if there is no TaskManager with this id.
     pub fn fail_task_manager(&self, id: &str) -> Result<(), FlinkError> {
         let mut state = self.lock();
-        if !state
-            .cluster
-            .task_managers()
-            .iter()
-            .any(|manager| manager.id == id)
-        {
-            return Err(FlinkError::Refused {
-                reason: format!("no TaskManager `{id}`"),
-            });
-        }
-        state.fail(id);
+        let manager = state.task_manager(id)?;
+        state.fail(manager);
+        Ok(())
+    }
+
+    /// Makes a job fail for a reason of its own: it starts again from its last checkpoint.
+    ///
+    /// # Errors
+    /// [`FlinkError::UnknownJob`].
+    pub fn fail_job(&self, job: &JobId) -> Result<(), FlinkError> {
+        let mut state = self.lock();
+        let (now_ms, model) = (state.now_ms, state.model);
+        state.job_mut(job)?.fail(now_ms, &model);
         Ok(())
     }
 
@@ -240,42 +246,23 @@ impl State {
     fn step(&mut self) {
         let seconds = f64::from(self.model.step_ms) / 1e3;
         self.fail_at_random(seconds);
-        let speeds = self.speeds();
+        let random = &mut self.random;
+        let mut around_one = |deviation: f64| {
+            let draw: f64 = StandardNormal.sample(random);
+            if deviation > 0.0 {
+                (1.0 + deviation * draw).max(0.0)
+            } else {
+                1.0
+            }
+        };
         for job in self.jobs.values_mut() {
-            let random = &mut self.random;
-            let mut around_one = |deviation: f64| {
-                let draw: f64 = StandardNormal.sample(random);
-                if deviation > 0.0 {
-                    (1.0 + deviation * draw).max(0.0)
-                } else {
-                    1.0
-                }
-            };
-            job.step(self.now_ms, seconds, &self.model, &speeds, &mut around_one);
+            job.arrive(self.now_ms, seconds, &self.model, &mut around_one);
+        }
+        let speeds = speeds(&self.model, &self.cluster, self.jobs.values());
+        for job in self.jobs.values_mut() {
+            job.step(seconds, &self.model, &speeds, &mut around_one);
         }
         self.now_ms = self.now_ms.saturating_add(i64::from(self.model.step_ms));
-    }
-
-    /// How fast subtasks run on each TaskManager: at full speed, or, where they want more cores than there are, each at
-    /// its part of them.
-    fn speeds(&self) -> Speeds {
-        let mut wanted: BTreeMap<&str, f64> = BTreeMap::new();
-        for job in self.jobs.values() {
-            job.add_wanted_cores(&self.model, &mut wanted);
-        }
-        self.cluster
-            .task_managers()
-            .iter()
-            .map(|manager| {
-                let wanted = wanted.get(manager.id.as_str()).copied().unwrap_or(0.0);
-                let speed = if wanted > manager.cpu_cores {
-                    manager.cpu_cores / wanted
-                } else {
-                    1.0
-                };
-                (manager.id.clone(), speed)
-            })
-            .collect()
     }
 
     fn fail_at_random(&mut self, seconds: f64) {
@@ -283,137 +270,49 @@ impl State {
         if chance <= 0.0 {
             return;
         }
-        let failed: Vec<String> = self
-            .cluster
-            .task_managers()
-            .iter()
+        let failed: Vec<usize> = (0..self.cluster.task_managers().len())
             .filter(|_| self.random.random::<f64>() < chance)
-            .map(|manager| manager.id.clone())
             .collect();
-        for id in failed {
-            self.fail(&id);
+        for manager in failed {
+            self.fail(manager);
         }
     }
 
-    fn fail(&mut self, task_manager: &str) {
+    fn fail(&mut self, task_manager: usize) {
         for job in self.jobs.values_mut().filter(|job| job.runs_on(task_manager)) {
             job.fail(self.now_ms, &self.model);
         }
     }
-
-    /// A TaskManager for each subtask: subtask `i` of every operator of a slot-sharing group shares a slot, and the slots
-    /// are dealt out to the TaskManagers with the most free ones. `leaving` is a job whose slots count as free.
-    fn spread(
-        &self,
-        graph: &JobGraph,
-        config: &JobConfig,
-        leaving: Option<&JobId>,
-    ) -> Result<Vec<Vec<String>>, FlinkError> {
-        let mut free = self.free_slots(leaving);
-        let mut slots: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (operator, wanted) in graph.operators().iter().zip(&config.operators) {
-            let group = slots.entry(&operator.slot_sharing_group).or_default();
-            while group.len() < wanted.parallelism as usize {
-                // The most free slots, and of equals the first.
-                let roomiest = (0..free.len()).rev().max_by_key(|&manager| free[manager]);
-                match roomiest.filter(|&manager| free[manager] > 0) {
-                    Some(manager) => {
-                        free[manager] -= 1;
-                        group.push(manager);
-                    }
-                    None => return Err(self.too_few_slots(graph, config, leaving)),
-                }
-            }
-        }
-        let id = |&manager: &usize| self.cluster.task_managers()[manager].id.clone();
-        let locations = graph
-            .operators()
-            .iter()
-            .zip(&config.operators)
-            .map(|(operator, wanted)| {
-                let group = &slots[operator.slot_sharing_group.as_str()];
-                group.iter().take(wanted.parallelism as usize).map(id).collect()
-            });
-        Ok(locations.collect())
-    }
-
-    /// Checks a placement that was asked for: every subtask on a TaskManager that exists, and no more slots than it has.
-    fn check_placement(
-        &self,
-        graph: &JobGraph,
-        config: &JobConfig,
-        placement: &[Vec<String>],
-        job: &JobId,
-    ) -> Result<(), FlinkError> {
-        let refuse = |reason| Err(FlinkError::Refused { reason });
-        let fits = placement.len() == config.operators.len()
-            && placement
-                .iter()
-                .zip(&config.operators)
-                .all(|(on, wanted)| on.len() == wanted.parallelism as usize);
-        if !fits {
-            return refuse("the placement does not name one TaskManager for each subtask".into());
-        }
-        let taken = slots_taken(graph, placement);
-        let free = self.free_slots(Some(job));
-        for (id, slots) in taken {
-            let Some(manager) = self
-                .cluster
-                .task_managers()
-                .iter()
-                .position(|manager| manager.id == id)
-            else {
-                return refuse(format!("no TaskManager `{id}`"));
-            };
-            if slots > free[manager] {
-                return refuse(format!(
-                    "{slots} slots are wanted on `{id}`, but {} are free",
-                    free[manager]
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn free_slots(&self, leaving: Option<&JobId>) -> Vec<u64> {
-        let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
-        for (_, job) in self.jobs.iter().filter(|(id, _)| Some(*id) != leaving) {
-            for (id, slots) in slots_taken(job.graph(), job.locations()) {
-                *taken.entry(id).or_default() += slots;
-            }
-        }
-        let free = self.cluster.task_managers().iter().map(|manager| {
-            u64::from(manager.slots).saturating_sub(taken.get(manager.id.as_str()).copied().unwrap_or(0))
-        });
-        free.collect()
-    }
-
-    fn too_few_slots(&self, graph: &JobGraph, config: &JobConfig, leaving: Option<&JobId>) -> FlinkError {
-        let wanted = config.slots(graph).unwrap_or(u64::MAX);
-        let free: u64 = self.free_slots(leaving).iter().sum();
-        FlinkError::Refused {
-            reason: format!("{wanted} task slots are wanted, but {free} are free"),
-        }
-    }
 }
 
-/// Slots that a placement takes on each TaskManager: for each slot-sharing group the largest number of subtasks of one
-/// operator.
-fn slots_taken<'a>(graph: &JobGraph, locations: &'a [Vec<String>]) -> BTreeMap<&'a str, u64> {
-    let mut groups: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for (operator, on) in graph.operators().iter().zip(locations) {
-        let distinct: BTreeSet<&String> = on.iter().collect();
-        for id in distinct {
-            let count = on.iter().filter(|other| *other == id).count() as u64;
-            let widest = groups.entry((id, &operator.slot_sharing_group)).or_default();
-            *widest = count.max(*widest);
+/// How fast subtasks run on each TaskManager: at full speed, or, where they want more cores than there are, no faster
+/// than at an equal part of them. A subtask that wants less than that part gets what it wants, and leaves the rest to the
+/// others, as a fair scheduler of threads does.
+fn speeds<'a>(model: &Model, cluster: &Cluster, jobs: impl Iterator<Item = &'a Running>) -> Vec<f64> {
+    let managers = cluster.task_managers();
+    let mut wanted = vec![Vec::new(); managers.len()];
+    for job in jobs {
+        job.add_wanted_cores(model, &mut wanted);
+    }
+    let speed = |(manager, wanted): (&TaskManager, Vec<f64>)| fair_part(manager.cpu_cores, wanted);
+    managers.iter().zip(wanted).map(speed).collect()
+}
+
+/// The most that each gets where `wanted` shares of a core are to be had of `cores`, at most a whole one.
+fn fair_part(cores: f64, mut wanted: Vec<f64>) -> f64 {
+    if wanted.iter().sum::<f64>() <= cores {
+        return 1.0;
+    }
+    wanted.sort_unstable_by(f64::total_cmp);
+    let (mut left, mut part) = (cores, 1.0);
+    for (satisfied, &share) in wanted.iter().enumerate() {
+        part = left / (wanted.len() - satisfied) as f64;
+        if share >= part {
+            break;
         }
+        left -= share;
     }
-    let mut taken = BTreeMap::new();
-    for ((id, _), slots) in groups {
-        *taken.entry(id).or_default() += slots;
-    }
-    taken
+    part.min(1.0)
 }
 
 impl FlinkClient for SimulatedCluster {
@@ -430,9 +329,12 @@ impl FlinkClient for SimulatedCluster {
     }
 
     fn observe(&self, job: &JobId) -> Result<Observation, FlinkError> {
-        let mut state = self.lock();
-        let now_ms = state.now_ms;
-        Ok(state.job_mut(job)?.observe(job, now_ms))
+        let state = &mut *self.lock();
+        let running = state
+            .jobs
+            .get_mut(job)
+            .ok_or_else(|| FlinkError::UnknownJob { job: job.clone() })?;
+        Ok(running.observe(job, state.now_ms, &state.cluster))
     }
 
     fn apply(&self, job: &JobId, change: &Change) -> Result<Applied, FlinkError> {
@@ -446,10 +348,7 @@ impl FlinkClient for SimulatedCluster {
         }
         change.config.check(running.graph())?;
         let locations = match &change.placement {
-            Some(placement) => {
-                state.check_placement(running.graph(), &change.config, placement, job)?;
-                placement.clone()
-            }
+            Some(placement) => state.locate(running.graph(), &change.config, placement, job)?,
             None => state.spread(running.graph(), &change.config, Some(job))?,
         };
         let (now_ms, model) = (state.now_ms, state.model);
@@ -460,5 +359,32 @@ impl FlinkClient for SimulatedCluster {
             in_place: false,
             downtime,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn who_wants_little_gets_it_and_the_others_share_the_rest() {
+        approx::assert_relative_eq!(fair_part(2.0, vec![1.0, 0.2, 1.0]), 0.9);
+        approx::assert_relative_eq!(fair_part(2.0, vec![1.0, 0.5]), 1.0);
+        approx::assert_relative_eq!(fair_part(0.0, vec![1.0, 0.5]), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn all_cores_are_used_where_more_are_wanted(
+            cores in 0.0..8.0f64,
+            wanted in prop::collection::vec(0.0..1.01f64, 0..20),
+        ) {
+            let part = fair_part(cores, wanted.clone());
+            let used: f64 = wanted.iter().map(|share| share.min(part)).sum();
+            let most: f64 = wanted.iter().map(|share| share.min(1.0)).sum();
+            prop_assert!((used - cores.min(most)).abs() < 1e-9, "{used} of {cores}");
+        }
     }
 }

@@ -27,6 +27,12 @@ pub(super) struct Moved {
     pub(super) allowed: f64,
 }
 
+/// How much of the way to even shares the inputs of an operator that has no room for all of them come in a step.
+///
+/// Flink takes from its inputs in turn, so that inputs that always have something get the same, and one that was idle is
+/// not shut out by those that were not.
+const EVENING: f64 = 0.1;
+
 /// Moves records through a job for one step of `seconds`.
 ///
 /// Backwards through the graph it is found out how much each operator may process: what it is able to, and what finds
@@ -49,13 +55,14 @@ pub(super) fn step(
         let mut allowed = possible;
         for &edge in graph.outputs(operator) {
             let to = graph.edges()[edge].to;
-            let room = moved[to].allowed + (stages[to].room - waiting[to]).max(0.0);
+            let room = (moved[to].allowed + stages[to].room - waiting[to]).max(0.0);
             let inputs = graph.inputs(to);
             let all: f64 = inputs.iter().map(|&edge| traffic[edge]).sum();
+            let even = 1.0 / inputs.len() as f64;
             let share = if all > 0.0 {
-                traffic[edge] / all
+                (1.0 - EVENING) * traffic[edge] / all + EVENING * even
             } else {
-                1.0 / inputs.len() as f64
+                even
             };
             // An input may take what the others leave, and its share of the room if they leave less.
             let room = (room * share).max(room - (all - traffic[edge]));
@@ -79,6 +86,8 @@ pub(super) fn step(
 }
 
 /// Records that fit into the input buffers of an operator.
+///
+/// Each channel has buffers of its own, and the channels of an input share some more.
 pub(super) fn room(
     graph: &JobGraph,
     parallelism: &[u32],
@@ -87,18 +96,19 @@ pub(super) fn room(
     model: &Model,
     operator: usize,
 ) -> f64 {
-    let segments = |edge: usize| {
+    let records = |edge: usize| {
         let from = graph.edges()[edge].from;
-        let channels = match graph.edges()[edge].partitioning {
-            Partitioning::Forward => 1,
-            Partitioning::Hash | Partitioning::Rebalance | Partitioning::Broadcast => parallelism[from],
+        // Of a broadcast record each subtask has a copy in its own buffers.
+        let (channels, gates) = match graph.edges()[edge].partitioning {
+            Partitioning::Forward => (1, parallelism[operator]),
+            Partitioning::Hash | Partitioning::Rebalance => (parallelism[from], parallelism[operator]),
+            Partitioning::Broadcast => (parallelism[from], 1),
         };
-        let each = model.buffers.exclusive_per_channel.saturating_mul(channels);
-        let all = f64::from(each.saturating_add(model.buffers.floating_per_gate))
-            * f64::from(parallelism[operator]);
-        all * f64::from(segment_bytes[from]) / profiles[from].record_bytes
+        let exclusive = model.buffers.exclusive_per_channel.saturating_mul(channels);
+        let each = exclusive.saturating_add(model.buffers.floating_per_gate);
+        f64::from(each) * f64::from(gates) * f64::from(segment_bytes[from]) / profiles[from].record_bytes
     };
-    graph.inputs(operator).iter().map(|&edge| segments(edge)).sum()
+    graph.inputs(operator).iter().map(|&edge| records(edge)).sum()
 }
 
 /// Milliseconds until a buffer of an edge is sent: until it is full, but no longer than the timeout.

@@ -186,3 +186,14 @@ pub(crate) fn check_arrivals(source: usize, arrivals: &TimeSeries) -> Result<(),
         None => Ok(()),
     }
 }
+
+/// The rate that arrives at a time.
+pub(crate) fn rate_at(arrivals: &TimeSeries, now_ms: i64) -> f64 {
+    let since = now_ms.saturating_sub(arrivals.start_ms()).max(0).unsigned_abs();
+    let point = usize::try_from(since / arrivals.step_ms())
+        .unwrap_or(usize::MAX)
+        .min(arrivals.len().saturating_sub(1));
+    let known = (0..=point).rev().find_map(|point| arrivals.get(point));
+    // Before the first value: that value.
+    known.or_else(|| arrivals.iter().flatten().next()).unwrap_or(0.0)
+}

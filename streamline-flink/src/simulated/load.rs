@@ -31,6 +31,10 @@ pub enum LoadShape {
     Flat,
     /// Low, with bursts at no fixed time.
     Bursty,
+    /// Rises evenly from a tenth of the peak to the peak, over all the days.
+    Growing,
+    /// High for the first half of the days, then of a sudden a quarter of that.
+    Drop,
 }
 
 /// How much of the noise of one step is left in the next.
@@ -74,13 +78,15 @@ impl LoadShape {
             if self == Self::Bursty && normal_tail(normal()) < BURSTS * step_days {
                 burst = 1.0;
             }
-            Some(peak * (self.at(day) + 0.75 * burst).min(1.0) * (1.0 + noise).max(0.0))
+            Some(
+                peak * (self.at(day, day / f64::from(days)) + 0.75 * burst).min(1.0) * (1.0 + noise).max(0.0),
+            )
         });
         Ok(TimeSeries::new(0, step_ms, values.collect())?)
     }
 
-    /// The share of the peak at a time in days, without noise and bursts.
-    fn at(self, day: f64) -> f64 {
+    /// The share of the peak at a time in days, `progress` of all the days having passed, without noise and bursts.
+    fn at(self, day: f64, progress: f64) -> f64 {
         let hour = day.fract() * 24.0;
         let bump = |center: f64, width: f64| {
             let away = (hour - center + 36.0).rem_euclid(24.0) - 12.0;
@@ -95,6 +101,9 @@ impl LoadShape {
             }
             Self::Flat => 0.9,
             Self::Bursty => 0.25,
+            Self::Growing => 0.1 + 0.9 * progress,
+            Self::Drop if progress < 0.5 => 0.9,
+            Self::Drop => 0.225,
         }
     }
 }
@@ -113,11 +122,13 @@ fn normal_tail(draw: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const SHAPES: [LoadShape; 4] = [
+    const SHAPES: [LoadShape; 6] = [
         LoadShape::DayAndNight,
         LoadShape::OfficeHours,
         LoadShape::Flat,
         LoadShape::Bursty,
+        LoadShape::Growing,
+        LoadShape::Drop,
     ];
 
     #[test]
@@ -136,6 +147,18 @@ mod tests {
     fn nights_are_quieter_than_evenings() {
         let day = LoadShape::DayAndNight.days(1, 3_600_000, 100.0, 1).unwrap();
         assert!(day.get(4) < Some(40.0) && day.get(20) > Some(80.0));
+    }
+
+    #[test]
+    fn a_growing_load_ends_high_and_a_drop_ends_low() {
+        let mean = |series: &TimeSeries, points: std::ops::Range<usize>| {
+            let count = points.len() as f64;
+            points.filter_map(|point| series.get(point)).sum::<f64>() / count
+        };
+        let growing = LoadShape::Growing.days(2, 3_600_000, 100.0, 1).unwrap();
+        assert!(mean(&growing, 0..6) < 25.0 && mean(&growing, 42..48) > 85.0);
+        let drop = LoadShape::Drop.days(2, 3_600_000, 100.0, 1).unwrap();
+        assert!(mean(&drop, 18..24) > 80.0 && mean(&drop, 24..30) < 30.0);
     }
 
     #[test]

@@ -38,6 +38,18 @@ impl Meter {
             ..Self::default()
         }
     }
+
+    /// Begins anew with what is counted of subtasks, as new subtasks do. What arrives outside goes on.
+    pub(super) fn restart(&mut self) {
+        let fresh = Self::new(self.operators.len(), self.sent.len(), 0);
+        let (seconds, arrived) = (self.seconds, std::mem::take(&mut self.arrived));
+        *self = Self {
+            seconds,
+            arrived,
+            restarted: true,
+            ..fresh
+        };
+    }
 }
 
 /// Shares of a step that the subtasks of an operator were busy and backpressured.

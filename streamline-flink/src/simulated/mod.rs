@@ -3,10 +3,13 @@
 mod cluster;
 mod flow;
 mod job;
+mod latency;
 mod load;
 mod meter;
 mod model;
+mod observe;
 mod running;
+mod slots;
 
 pub use cluster::{SimulatedCluster, Truth};
 pub use job::{OperatorProfile, SimulatedJob};

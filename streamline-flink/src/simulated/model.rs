@@ -216,12 +216,12 @@ mod tests {
     fn a_constant_out_of_its_range_is_named() {
         for (from, to, expected) in [
             (
-                "contention = 0.004",
+                "contention = 0.0007",
                 "contention = -1.0",
                 "scaling.contention is -1",
             ),
             (
-                "contention = 0.004",
+                "contention = 0.0007",
                 "contention = nan",
                 "scaling.contention is NaN",
             ),
