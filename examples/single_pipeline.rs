@@ -140,6 +140,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_policy(job.clone(), policy);
     let mut tuned = Days::new(&simulated, &job, &pipeline, interval)?;
     let mut fixed = Days::new(&fixed_cluster, &fixed_job, &pipeline, interval)?;
+    let mut shown = false;
     for point in 0..live.len() {
         simulated.advance(interval);
         fixed_cluster.advance(interval);
@@ -147,8 +148,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fixed.note(&fixed_cluster, &fixed_job)?;
         let round = controller.round(&simulated)?;
         let plan = &round.plan;
-        if point == 0 {
-            println!("\nthe first plan:\n{plan}");
+        if !shown && (plan.jobs[0].is_changed() || point + 1 == live.len()) {
+            shown = true;
+            println!("\nthe first plan that changes something:\n{plan}\nthe days:");
             if let (Some(cost), Some(estimate)) = (plan.jobs[0].cost, &plan.jobs[0].estimate) {
                 let chosen = FrontPoint {
                     cost,
@@ -156,7 +158,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 };
                 plot_front(&picture("front.svg"), "Cost against latency", &plan.front, chosen)?;
             }
-            println!("the days:");
         }
         if plan.jobs[0].is_changed() {
             let hours = point as f64 * interval.as_secs_f64() / 3600.0;

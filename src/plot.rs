@@ -52,11 +52,7 @@ pub fn plot_forecast(
     let all = [&past, &low, &high, &point, &came].into_iter().flatten().copied();
     picture(path, |root| {
         let mut chart = chart(root, title, all)?;
-        chart
-            .configure_mesh()
-            .x_desc("hours from the origin")
-            .y_desc("records/s")
-            .draw()?;
+        mesh(&mut chart, "hours from the origin", "records/s")?;
         let band: Vec<(f64, f64)> = low.iter().chain(high.iter().rev()).copied().collect();
         chart
             .draw_series(std::iter::once(Polygon::new(band, EXPECTED.mix(0.2))))?
@@ -72,7 +68,7 @@ pub fn plot_forecast(
                 .label(label)
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], color.stroke_width(2)));
         }
-        legend(&mut chart)
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)
     })
 }
 
@@ -94,11 +90,7 @@ pub fn plot_capacity(
     let all: Vec<(f64, f64)> = points.iter().chain(&line).copied().chain([(0.0, 0.0)]).collect();
     picture(path, |root| {
         let mut chart = chart(root, title, all)?;
-        chart
-            .configure_mesh()
-            .x_desc("parallelism")
-            .y_desc("records/s at full capacity")
-            .draw()?;
+        mesh(&mut chart, "parallelism", "records/s at full capacity")?;
         chart
             .draw_series(LineSeries::new(line, EXPECTED.stroke_width(2)))?
             .label("polynomial regression")
@@ -111,7 +103,7 @@ pub fn plot_capacity(
             )?
             .label("measured")
             .legend(|(x, y)| Circle::new((x + 8, y), 4, MEASURED.filled()));
-        legend(&mut chart)
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)
     })
 }
 
@@ -125,11 +117,7 @@ pub fn plot_front(path: &Path, title: &str, front: &[FrontPoint], chosen: FrontP
     let all: Vec<(f64, f64)> = points.iter().copied().chain([place(&chosen)]).collect();
     picture(path, |root| {
         let mut chart = chart(root, title, all)?;
-        chart
-            .configure_mesh()
-            .x_desc("cost (cores)")
-            .y_desc("latency (ms)")
-            .draw()?;
+        mesh(&mut chart, "cost (cores)", "latency (ms)")?;
         chart
             .draw_series(
                 points
@@ -142,7 +130,7 @@ pub fn plot_front(path: &Path, title: &str, front: &[FrontPoint], chosen: FrontP
             .draw_series([TriangleMarker::new(place(&chosen), 8, CHOSEN.filled())])?
             .label("chosen")
             .legend(|(x, y)| TriangleMarker::new((x + 8, y), 7, CHOSEN.filled()));
-        legend(&mut chart)
+        legend(&mut chart, SeriesLabelPosition::UpperRight)
     })
 }
 
@@ -177,7 +165,7 @@ pub fn plot_series(path: &Path, title: &str, unit: &str, lines: &[(&str, &TimeSe
         .chain([(0.0, 0.0)]);
     picture(path, |root| {
         let mut chart = chart(root, title, all)?;
-        chart.configure_mesh().x_desc("hours").y_desc(unit).draw()?;
+        mesh(&mut chart, "hours", unit)?;
         for (index, (label, points)) in lines.iter().enumerate() {
             let color = Palette99::pick(index).to_rgba();
             chart
@@ -185,7 +173,7 @@ pub fn plot_series(path: &Path, title: &str, unit: &str, lines: &[(&str, &TimeSe
                 .label(*label)
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], color.stroke_width(2)));
         }
-        legend(&mut chart)
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)
     })
 }
 
@@ -235,12 +223,31 @@ fn chart<'a, 'b>(
         .build_cartesian_2d(range(x), range(y))?)
 }
 
-fn legend<'a, 'b: 'a>(chart: &mut Chart<'a, 'b>) -> Result<(), Failure> {
+fn mesh<'a, 'b: 'a>(chart: &mut Chart<'a, 'b>, x: &str, y: &str) -> Result<(), Failure> {
+    let number = |value: &f64| {
+        if value.abs() < 1_000.0 {
+            format!("{value:.1}")
+        } else {
+            format!("{value:.0}")
+        }
+    };
+    chart
+        .configure_mesh()
+        .max_light_lines(1)
+        .x_label_formatter(&number)
+        .y_label_formatter(&number)
+        .x_desc(x)
+        .y_desc(y)
+        .draw()?;
+    Ok(())
+}
+
+fn legend<'a, 'b: 'a>(chart: &mut Chart<'a, 'b>, position: SeriesLabelPosition) -> Result<(), Failure> {
     chart
         .configure_series_labels()
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(position)
         .draw()?;
     Ok(())
 }

@@ -54,20 +54,28 @@ pub(crate) fn search(jobs: &[Searched<'_>], limits: Limits, options: &TunerOptio
     }
     joint.descend(&mut choices);
 
-    let mut points: Vec<FrontPoint> = front
-        .iter()
-        .map(|choices| joint.point(&joint.assess(choices)))
-        .collect();
+    let whole = front.iter().chain(std::iter::once(&choices));
+    let points = whole.map(|choices| joint.point(&joint.assess(choices))).collect();
+    Ok(Found {
+        front: non_dominated(points),
+        choices,
+    })
+}
+
+/// The points that none of the others beats, by ascending cost.
+fn non_dominated(mut points: Vec<FrontPoint>) -> Vec<FrontPoint> {
     points.sort_by(|a, b| {
         a.cost
             .total_cmp(&b.cost)
             .then(a.latency_ms.total_cmp(&b.latency_ms))
     });
-    points.dedup();
-    Ok(Found {
-        choices,
-        front: points,
-    })
+    let mut fastest = f64::INFINITY;
+    points.retain(|point| {
+        let better = point.latency_ms < fastest;
+        fastest = fastest.min(point.latency_ms);
+        better
+    });
+    points
 }
 
 /// All jobs as one problem: the genes of one job after those of another.
@@ -333,6 +341,14 @@ mod tests {
             Ordering::Greater
         );
         assert_eq!(compare_roughly(&[1.0, 5.0], &[1.0, 5.0]), Ordering::Equal);
+    }
+
+    #[test]
+    fn a_front_falls_strictly_in_latency_as_its_cost_rises() {
+        let point = |cost, latency_ms| FrontPoint { cost, latency_ms };
+        let points = [(2.0, 5.0), (1.0, 9.0), (3.0, 5.0), (2.0, 7.0), (1.0, 9.0)];
+        let front = non_dominated(points.map(|(cost, latency_ms)| point(cost, latency_ms)).to_vec());
+        assert_eq!(front, [point(1.0, 9.0), point(2.0, 5.0)]);
     }
 
     #[test]

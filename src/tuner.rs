@@ -130,8 +130,7 @@ impl Tuner {
             seen.check().map_err(refused)?;
         }
 
-        // Never less than half, for what is planned may fill up the cluster.
-        let colocation_load = colocation_load(observations, cluster).clamp(0.5, 1.0);
+        let colocation_load = colocation_load(observations, cluster).min(1.0);
         let setting = self.setting(cluster, request.capabilities, colocation_load);
         let mut jobs = Vec::with_capacity(observations.len());
         let mut active = Vec::new();

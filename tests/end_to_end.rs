@@ -32,8 +32,8 @@ fn job(name: &str, parallelism: u32, arrivals: TimeSeries) -> SimulatedJob {
 }
 
 fn cluster(task_managers: usize, slots: u32) -> SimulatedCluster {
-    let cluster = Cluster::uniform(task_managers, 64.0, 64 << 30, slots).unwrap();
-    SimulatedCluster::new(Model::default(), cluster, 1).unwrap()
+    let cluster = Cluster::uniform(task_managers, 64.0, 64 << 30, slots).expect("sound");
+    SimulatedCluster::new(Model::default(), cluster, 1).expect("sound")
 }
 
 /// A tuner that needs no training: it expects the day to be like the one before.
@@ -47,7 +47,7 @@ fn tuner() -> Tuner {
         .predictor(SeasonalNaive::default())
         .options(options)
         .build()
-        .unwrap()
+        .expect("sound")
 }
 
 /// The jobs that were changed in each of so many rounds, with the reasons.
@@ -59,7 +59,7 @@ fn live(
     (0..rounds)
         .map(|_| {
             cluster.advance(INTERVAL);
-            let round = controller.round(cluster).unwrap();
+            let round = controller.round(cluster).expect("sound");
             assert!(
                 round.changes.iter().all(|(_, outcome)| outcome.is_ok()),
                 "{:?}",
