@@ -7,6 +7,7 @@
 
 mod support;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
@@ -15,7 +16,7 @@ use streamline_flink::{FlinkClient, LoadShape, Model, SimulatedCluster};
 use streamline_tuner::{
     Controller, JobPolicy, Memory, Objective, Plan, Profile, Tuner, TunerOptions, plot_series,
 };
-use support::arguments::{Arguments, last_days};
+use support::arguments::{Arguments, finish, last_days};
 use support::days::{Days, compare};
 use support::learning::{sweep, train_forecaster, train_surrogate};
 use support::pipeline::Pipeline;
@@ -53,11 +54,15 @@ struct Member {
     priority: i32,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    finish(run(Options::parse()))
+}
+
+fn run(options: Options) -> Result<()> {
     let Options {
         common,
         latency_limit,
-    } = Options::parse();
+    } = options;
     std::fs::create_dir_all(&common.out)?;
     let members = members(&common)?;
     let step_ms = members[0].day.step_ms();

@@ -6,6 +6,7 @@
 
 mod support;
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -16,7 +17,7 @@ use streamline_tuner::{
     Controller, FrontPoint, JobPolicy, Memory, Objective, Profile, Tuner, TunerOptions, plot_capacity,
     plot_forecast, plot_front, plot_series,
 };
-use support::arguments::{Arguments, last_days};
+use support::arguments::{Arguments, finish, last_days};
 use support::days::{Days, compare};
 use support::learning::{sweep, train_forecaster, train_surrogate};
 use support::pipeline::Pipeline;
@@ -34,11 +35,15 @@ struct Options {
 /// Subtasks of the window that the peak takes.
 const SUBTASKS: f64 = 10.0;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    finish(run(Options::parse()))
+}
+
+fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     let Options {
         common,
         latency_limit,
-    } = Options::parse();
+    } = options;
     std::fs::create_dir_all(&common.out)?;
     let picture = |name: &str| common.out.join(name);
 

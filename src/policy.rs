@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+
 /// What a user wants of a job beyond keeping up with its load, which always comes first.
 ///
 /// # Examples
@@ -73,6 +75,21 @@ pub struct JobPolicy {
 }
 
 impl JobPolicy {
+    /// Checks the latency limit.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] if it is not a finite number above 0.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.objective.latency_limit_ms {
+            Some(value) if !(value.is_finite() && value > 0.0) => Err(Error::InvalidOption {
+                name: "latency_limit_ms",
+                value,
+                expected: "a finite number above 0",
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Sets who goes first when the cluster is too small.
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {

@@ -122,6 +122,9 @@ impl Tuner {
                 expected: "one for each observation",
             });
         }
+        for policy in policies {
+            policy.check()?;
+        }
         for seen in observations {
             let refused = |source| Error::Observation {
                 job: seen.job.clone(),

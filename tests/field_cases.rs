@@ -299,6 +299,15 @@ fn nothing_to_plan_for_and_nothing_to_run_on_are_errors() {
         refusal(&jobs, &policies, &without_slots),
         Error::NoSlots { task_managers: 2 }
     ));
+    let never = [JobPolicy::default().with_objective(Objective::latency_at_most(f64::NAN))];
+    let refused = refusal(&jobs, &never, &ample());
+    assert!(matches!(
+        refused,
+        Error::InvalidOption {
+            name: "latency_limit_ms",
+            ..
+        }
+    ));
     assert!(matches!(
         refusal(&jobs, &[], &ample()),
         Error::InvalidOption { name: "policies", .. }

@@ -1,6 +1,7 @@
 //! Arguments that all examples take.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use streamline_core::TimeSeries;
 use streamline_tuner::{Error, TraceColumns, read_trace};
@@ -62,4 +63,19 @@ pub(crate) fn last_days(
         )
     })?;
     Ok((trace.slice(0, before), trace.slice(before, trace.len())))
+}
+
+/// Prints what went wrong, with what caused it, and gives the exit code.
+#[allow(clippy::print_stderr, reason = "an example talks to whoever runs it")]
+pub(crate) fn finish(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("error: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because: {error}");
+        cause = error.source();
+    }
+    ExitCode::FAILURE
 }

@@ -30,6 +30,8 @@ impl Pipeline {
     /// An arrival rate says nothing of what a record costs, so the costs are chosen: with perfect scaling, the peak takes
     /// `subtasks` subtasks of the window, and of the others a fixed share of that.
     pub(crate) fn new(name: &str, peak: f64, subtasks: f64) -> Result<Self, CoreError> {
+        // A source that receives nothing still has a cost.
+        let peak = peak.max(1.0);
         let operator = |id: &str, kind| Operator::new(id, id, kind).with_bounds(1, LARGEST_PARALLELISM);
         let edge = |from, partitioning| Edge {
             from,
@@ -50,8 +52,7 @@ impl Pipeline {
             ],
         )?;
         // Of each operator the share of the records that reach it, and its cost for each of them beside the window's.
-        let profile =
-            |reaches: f64, cost: f64| OperatorProfile::new((peak * reaches).max(1.0) / (cost * subtasks));
+        let profile = |reaches: f64, cost: f64| OperatorProfile::new(peak * reaches / (cost * subtasks));
         let operators = vec![
             profile(1.0, 0.3).with_record_bytes(120.0),
             profile(1.0, 0.5).with_record_bytes(120.0),
