@@ -5,6 +5,7 @@ mod candidates;
 mod controller;
 mod decision;
 mod error;
+mod fitting;
 mod grants;
 mod memory;
 mod options;

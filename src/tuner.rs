@@ -1,21 +1,20 @@
 use std::fmt;
 use std::time::Duration;
 
-use streamline_core::{Assignment, Cluster, Instance, JobStatus, Observation, Placement};
+use streamline_core::{Cluster, JobStatus, Observation};
 use streamline_flink::Capabilities;
 use streamline_predict::WorkloadPredictor;
-use streamline_sched::{Demand, Request, Resource, Schedule, Scheduler};
+use streamline_sched::Scheduler;
 use streamline_surrogate::{PerformanceSurrogate, Prediction};
 
 use crate::candidates::{Candidates, Capacities, Setting, query};
 use crate::decision::Situation;
+use crate::fitting::expect;
 use crate::grants::grant;
 use crate::outlook::{Outlook, Unknown, look_ahead};
 use crate::profile::colocation_load;
 use crate::search::{Limits, Searched, search};
-use crate::{
-    ChangeReason, Decision, Error, HoldReason, JobPlan, JobPolicy, Memory, Plan, TunerBuilder, TunerOptions,
-};
+use crate::{Decision, Error, HoldReason, JobPlan, JobPolicy, Memory, Plan, TunerBuilder, TunerOptions};
 
 /// Plans what the jobs of a cluster should look like.
 ///
@@ -65,13 +64,13 @@ pub struct PlanRequest<'a> {
 }
 
 /// A job that can be planned for.
-struct Active<'a> {
+pub(crate) struct Active<'a> {
     /// Index among the observations.
-    index: usize,
-    outlook: Outlook,
-    capacities: Capacities,
-    candidates: Candidates<'a>,
-    downtime: Duration,
+    pub(crate) index: usize,
+    pub(crate) outlook: Outlook,
+    pub(crate) capacities: Capacities,
+    pub(crate) candidates: Candidates<'a>,
+    pub(crate) downtime: Duration,
 }
 
 impl Tuner {
@@ -332,99 +331,6 @@ impl Tuner {
                 source,
             })
     }
-
-    /// Sees to it that what was decided job by job fits the slots together.
-    ///
-    /// Jobs that were going to be held but would be smaller as the search has them give way first; then the jobs that
-    /// were going to grow are held, those that go last first.
-    fn settle(
-        &self,
-        jobs: &mut [JobPlan],
-        active: &[Active<'_>],
-        choices: &[Vec<usize>],
-        policies: &[JobPolicy],
-        limits: Limits,
-    ) -> Result<(), Error> {
-        let slots =
-            |job: &JobPlan, a: &Active<'_>| job.config.slots(&a.candidates.seen.graph).unwrap_or(u64::MAX);
-        let mut last_first: Vec<usize> = (0..active.len()).collect();
-        last_first.sort_by_key(|&a| {
-            (
-                policies[active[a].index].priority,
-                std::cmp::Reverse(active[a].index),
-            )
-        });
-        let fits = |jobs: &[JobPlan]| {
-            active
-                .iter()
-                .fold(0u64, |sum, a| sum.saturating_add(slots(&jobs[a.index], a)))
-                <= limits.slots
-        };
-        for &which in &last_first {
-            let a = &active[which];
-            let smaller = a.candidates.config(&choices[which]);
-            let job = &mut jobs[a.index];
-            let saves = smaller.slots(&a.candidates.seen.graph).unwrap_or(u64::MAX) < slots(job, a);
-            if !fits(jobs) && saves {
-                let job = &mut jobs[a.index];
-                job.decision = Decision::Change(ChangeReason::MakeRoom);
-                job.config = smaller;
-                expect(job, &a.candidates, &choices[which])?;
-            }
-        }
-        for &which in &last_first {
-            if fits(jobs) {
-                break;
-            }
-            undo_growth(&mut jobs[active[which].index], &active[which], Resource::Slots)?;
-        }
-        Ok(())
-    }
-
-    /// Places all instances; a job whose growth finds no room is held.
-    fn place(
-        &self,
-        jobs: &mut [JobPlan],
-        active: &[Active<'_>],
-        policies: &[JobPolicy],
-        request: &PlanRequest<'_>,
-    ) -> Result<Schedule, Error> {
-        let current = current_placement(request.observations, request.cluster);
-        loop {
-            let demands = demands(jobs, request.observations);
-            let schedule = self
-                .scheduler
-                .schedule(&Request::new(&demands, request.cluster).with_current(&current))?;
-            let Some(unplaced) = schedule.unplaced.first() else {
-                return Ok(schedule);
-            };
-            let grown = active
-                .iter()
-                .filter(|a| jobs[a.index].config.subtasks() > jobs[a.index].current.subtasks())
-                .min_by_key(|a| (policies[a.index].priority, std::cmp::Reverse(a.index)));
-            match grown {
-                Some(a) => undo_growth(&mut jobs[a.index], a, unplaced.lacking)?,
-                None => return Ok(schedule),
-            }
-        }
-    }
-}
-
-/// Holds a job that was going to grow.
-fn undo_growth(job: &mut JobPlan, a: &Active<'_>, lacking: Resource) -> Result<(), Error> {
-    if job.config.subtasks() > job.current.subtasks() {
-        job.decision = Decision::Hold(HoldReason::NoRoom { lacking });
-        job.config = job.current.clone();
-        expect(job, &a.candidates, &a.candidates.current())?;
-    }
-    Ok(())
-}
-
-/// Notes what is expected of a job with a choice.
-fn expect(job: &mut JobPlan, candidates: &Candidates<'_>, choice: &[usize]) -> Result<(), Error> {
-    job.estimate = Some(candidates.estimate(choice)?);
-    job.cost = Some(candidates.assess(choice, job.granted).cost);
-    Ok(())
 }
 
 /// A job left as it is.
@@ -465,72 +371,4 @@ fn describe(seen: &Observation, unknown: &Unknown) -> String {
             )
         }
     }
-}
-
-/// Where instances run, as far as it is known.
-fn current_placement(observations: &[Observation], cluster: &Cluster) -> Placement {
-    let managers: std::collections::HashMap<&str, usize> = cluster
-        .task_managers()
-        .iter()
-        .enumerate()
-        .map(|(index, manager)| (manager.id.as_str(), index))
-        .collect();
-    let mut assignments = Vec::new();
-    for (job, seen) in observations.iter().enumerate() {
-        for (operator, metrics) in seen.operators.iter().enumerate() {
-            for (subtask, location) in (0u32..).zip(&metrics.locations) {
-                if let Some(&task_manager) = location.as_deref().and_then(|id| managers.get(id)) {
-                    assignments.push(Assignment {
-                        instance: Instance {
-                            job,
-                            operator,
-                            subtask,
-                        },
-                        task_manager,
-                    });
-                }
-            }
-        }
-    }
-    // Counted up above, so that no instance can occur twice.
-    Placement::new(assignments).unwrap_or_default()
-}
-
-/// What every instance of every job needs: an equal part of what its operator is expected to use.
-fn demands(jobs: &[JobPlan], observations: &[Observation]) -> Vec<Demand> {
-    let mut demands = Vec::new();
-    let mut sharing_groups = std::collections::HashMap::new();
-    for (job, (plan, seen)) in jobs.iter().zip(observations).enumerate() {
-        if seen.status == JobStatus::Ended {
-            continue;
-        }
-        let subtasks = plan.config.subtasks().max(1);
-        let network_bytes = plan.config.network_bytes(&seen.graph).unwrap_or_default() / subtasks;
-        for (operator, config) in plan.config.operators.iter().enumerate() {
-            let parts = f64::from(config.parallelism);
-            let expected = plan
-                .estimate
-                .as_ref()
-                .map(|estimate| estimate.operators[operator].cpu_cores);
-            let cpu_cores = expected.or(seen.operators[operator].cpu_cores).unwrap_or(0.0) / parts;
-            let group = seen.graph.operators()[operator].slot_sharing_group.as_str();
-            let next = u32::try_from(sharing_groups.len()).unwrap_or(u32::MAX);
-            let sharing_group = *sharing_groups.entry((job, group)).or_insert(next);
-            let state_bytes =
-                seen.operators[operator].state_bytes.unwrap_or(0) / u64::from(config.parallelism.max(1));
-            demands.extend((0..config.parallelism).map(|subtask| Demand {
-                instance: Instance {
-                    job,
-                    operator,
-                    subtask,
-                },
-                cpu_cores,
-                memory_bytes: 0,
-                network_bytes,
-                sharing_group,
-                state_bytes,
-            }));
-        }
-    }
-    demands
 }
