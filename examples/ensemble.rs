@@ -134,7 +134,7 @@ fn run(options: Options) -> Result<()> {
 
     let mut memory = Memory::default();
     for ((job, member), observations) in jobs.iter().zip(&members).zip(&sweeps) {
-        memory.preload(job, 0, &member.history);
+        memory.preload(job, 0, &member.history)?;
         for seen in observations {
             memory.learn(job, seen)?;
         }

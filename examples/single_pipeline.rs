@@ -124,7 +124,7 @@ fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     };
     let (simulated, job) = start(pipeline.uniform(8))?;
     let mut memory = Memory::default();
-    memory.preload(&job, 0, &history);
+    memory.preload(&job, 0, &history)?;
     for seen in &observations {
         memory.learn(&job, seen)?;
     }

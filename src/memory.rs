@@ -22,7 +22,7 @@ use crate::{ChangeReason, Error};
 ///
 /// let mut memory = Memory::default();
 /// let last_week = TimeSeries::from_values(0, 300_000, &[100.0, 120.0, 90.0])?;
-/// memory.preload(&JobId::new("clicks"), 0, &last_week);
+/// memory.preload(&JobId::new("clicks"), 0, &last_week)?;
 /// assert_eq!(memory.arrivals(&JobId::new("clicks"), 0, 300_000)?.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -37,7 +37,7 @@ pub(crate) struct JobMemory {
     /// When it was last looked at.
     last_look_ms: Option<i64>,
     /// For each source, samples of `(start of the interval in ms, records per second)`.
-    arrivals: Vec<VecDeque<(i64, f64)>>,
+    arrivals: BTreeMap<usize, VecDeque<(i64, f64)>>,
     /// For each edge, the smoothed selectivity.
     selectivities: Vec<Option<f64>>,
     /// For each operator, the smoothed true processing rate at each parallelism that it ran with, had its work been
@@ -92,13 +92,21 @@ const LONGEST_RETRY: Duration = Duration::from_secs(24 * 3600);
 
 impl Memory {
     /// Puts in a source's arrival rates from before the first look.
-    pub fn preload(&mut self, job: &JobId, source: usize, history: &TimeSeries) {
+    ///
+    /// # Errors
+    /// [`Error::Observation`] naming the first rate that is negative; nothing is put in then.
+    pub fn preload(&mut self, job: &JobId, source: usize, history: &TimeSeries) -> Result<(), Error> {
+        history.check_rates().map_err(|source| Error::Observation {
+            job: job.clone(),
+            source,
+        })?;
         let memory = self.jobs.entry(job.clone()).or_default();
         for (index, rate) in history.iter().enumerate() {
             if let Some(rate) = rate {
                 memory.push_arrival(source, history.time_ms(index), rate);
             }
         }
+        Ok(())
     }
 
     /// The arrival rates of a source on a grid of `step_ms`; each point is the mean over the step that starts there.
@@ -107,7 +115,7 @@ impl Memory {
     /// [`Error::Observation`] if the samples span more steps than a series can hold.
     pub fn arrivals(&self, job: &JobId, source: usize, step_ms: u64) -> Result<TimeSeries, Error> {
         let mut samples = Vec::new();
-        if let Some(log) = self.jobs.get(job).and_then(|memory| memory.arrivals.get(source)) {
+        if let Some(log) = self.jobs.get(job).and_then(|memory| memory.arrivals.get(&source)) {
             samples.extend(log.iter().copied());
         }
         TimeSeries::from_samples(&samples, step_ms).map_err(|source| Error::Observation {
@@ -256,10 +264,7 @@ impl JobMemory {
     }
 
     fn push_arrival(&mut self, source: usize, at_ms: i64, rate: f64) {
-        if self.arrivals.len() <= source {
-            self.arrivals.resize_with(source + 1, VecDeque::new);
-        }
-        let log = &mut self.arrivals[source];
+        let log = self.arrivals.entry(source).or_default();
         log.push_back((at_ms, rate));
         if log.len() > MAX_ARRIVALS {
             log.pop_front();

@@ -119,7 +119,7 @@ fn a_day_like_the_one_before_is_met_before_its_peak_and_with_less_than_a_fixed_j
     };
     let (tuned, tuned_job) = start(8);
     let mut controller = Controller::new(tuner());
-    controller.memory_mut().preload(&tuned_job, 0, &history);
+    controller.memory_mut().preload(&tuned_job, 0, &history).unwrap();
     let changes: usize = live(&tuned, &mut controller, 288).iter().map(Vec::len).sum();
     let (fixed, fixed_job) = start(17);
     fixed.advance(INTERVAL * 288);
