@@ -192,6 +192,22 @@ fn forecasts_scale_with_their_series() {
     }
 }
 
+#[cfg(feature = "ndarray")]
+#[test]
+fn both_backends_forecast_nearly_the_same() {
+    let series = wave(120);
+    let forecast = |backend| {
+        let options = TransformerOptions { backend, ..tiny() };
+        fitted(options, std::slice::from_ref(&series))
+            .forecast(&series, 6)
+            .unwrap()
+    };
+    let (flex, ndarray) = (forecast(Backend::Flex), forecast(Backend::Ndarray));
+    for (flex, ndarray) in flex.point().iter().zip(ndarray.point()) {
+        approx::assert_relative_eq!(flex, ndarray, max_relative = 1e-3);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
