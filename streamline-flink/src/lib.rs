@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod client;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod simulated;
 

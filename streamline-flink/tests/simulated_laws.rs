@@ -150,8 +150,15 @@ proptest! {
         }
     }
 
+    // Where flows join it does not hold: of the room downstream, a flow whose records become many may get more, and how the
+    // buffers of a diamond fill decides who waits for whom.
     #[test]
-    fn without_chance_more_load_never_means_less_read(job in jobs(), more in 1.0..3.0f64) {
+    fn without_chance_and_joins_more_load_never_means_less_read(
+        job in jobs().prop_filter("a tree", |job| {
+            (0..job.graph.operators().len()).all(|operator| job.graph.inputs(operator).len() <= 1)
+        }),
+        more in 1.0..3.0f64,
+    ) {
         let read = |factor: f64| {
             let mut job = job.clone();
             let grown = |series: &TimeSeries| {
@@ -162,8 +169,9 @@ proptest! {
             let cluster = SimulatedCluster::new(support::plain(), support::roomy(2), 1).unwrap();
             let id = cluster.submit(job).unwrap();
             cluster.advance(seconds(120));
-            cluster.truth(&id).unwrap().arrived
+            cluster.truth(&id).unwrap().read
         };
-        prop_assert!(read(more) >= read(1.0));
+        let (with, without) = (read(more), read(1.0));
+        prop_assert!(with >= without * (1.0 - 1e-9), "{with} instead of {without}");
     }
 }
