@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::key::key;
-use super::sweep::{Kept, Sweep};
+use super::sweep::Sweep;
 use crate::Rows;
 
 /// Points in a block.
@@ -20,9 +20,12 @@ const ABOVE: u8 = 255;
 #[derive(Debug, Default)]
 pub(super) struct Many {
     columns: Vec<Column>,
+    /// The points in lexicographic order, and their ranks.
+    sorted: Vec<u32>,
+    ranks: Vec<u32>,
     /// The places of the points in all objectives, in lexicographic order.
     table: Vec<i32>,
-    sweep: Sweep<Blocks>,
+    sweep: Sweep,
 }
 
 /// One objective: small integers compare faster than the values.
@@ -56,13 +59,7 @@ impl Column {
 }
 
 impl Many {
-    pub(super) fn assign(
-        &mut self,
-        points: Rows<'_>,
-        parallel: bool,
-        sorted: &mut Vec<u32>,
-        ranks: &mut Vec<u32>,
-    ) {
+    pub(super) fn assign(&mut self, points: Rows<'_>, parallel: bool, placed: &mut Vec<(u32, u32)>) {
         let (n, m) = (points.len(), points.width());
         self.columns.resize_with(m, Column::default);
         if parallel {
@@ -77,6 +74,8 @@ impl Many {
                 .for_each(|(j, column)| column.fill(points, j));
         }
         let columns = &self.columns;
+        let sorted = &mut self.sorted;
+        sorted.clear();
         sorted.extend(columns[0].by_value.iter().map(|&(_, i)| i));
         // Among equal first objectives the others decide.
         for tied in
@@ -95,6 +94,7 @@ impl Many {
             let places = columns.iter().map(|column| column.places[i as usize]);
             self.table.extend(places.clone().chain(places.skip(1).map(shelf)));
         }
+        self.ranks.clear();
         // A row: the first objective's place, the others', and the others' shelves.
         let (table, width) = (&self.table, 2 * m - 1);
         let row = |i: usize| &table[i * width..(i + 1) * width];
@@ -103,46 +103,51 @@ impl Many {
             parallel,
             |i| &row(i)[1..],
             |i| i > 0 && row(i) == row(i - 1),
-            ranks,
+            &mut self.ranks,
         );
+        placed.extend(sorted.iter().copied().zip(self.ranks.iter().copied()));
     }
 }
 
 /// The points of one front. Shelves lie in blocks of `LANES` points: first those of all in one objective, then those in the
 /// next. Lanes without a point are above all.
 #[derive(Debug, Default)]
-struct Blocks {
+pub(super) struct Blocks {
     shelves: Vec<u8>,
     places: Vec<i32>,
     /// The length of `shelves` at the last mark.
     marked: usize,
 }
 
-impl Kept for Blocks {
-    /// Places in all objectives but the first, and then as many shelves.
-    type Point = [i32];
-
-    fn clear(&mut self) {
+/// A point is its places in all objectives but the first, and then as many shelves.
+impl Blocks {
+    /// Empties it and keeps the memory.
+    pub(super) fn clear(&mut self) {
         self.shelves.clear();
         self.places.clear();
         self.marked = 0;
     }
 
-    fn dominates(&self, point: &[i32]) -> bool {
+    /// Whether one of its points is nowhere above `point`.
+    pub(super) fn dominates(&self, point: &[i32]) -> bool {
         self.dominates_from(0, point)
     }
 
-    fn dominates_since(&self, point: &[i32]) -> bool {
+    /// Whether one of the points added since the last [`mark`](Self::mark) is nowhere above `point`; it may look at older ones
+    /// too.
+    pub(super) fn dominates_since(&self, point: &[i32]) -> bool {
         // The last block at the mark may have been filled since.
         let block = LANES * point.len() / 2;
         self.dominates_from((self.marked / block).saturating_sub(1), point)
     }
 
-    fn mark(&mut self) {
+    /// Remembers what is there.
+    pub(super) fn mark(&mut self) {
         self.marked = self.shelves.len();
     }
 
-    fn insert(&mut self, point: &[i32]) {
+    /// Adds a point that it does not dominate.
+    pub(super) fn insert(&mut self, point: &[i32]) {
         let d = point.len() / 2;
         let (places, shelves) = point.split_at(d);
         let lane = self.places.len() / d % LANES;
@@ -160,9 +165,7 @@ impl Kept for Blocks {
         }
         self.places.extend_from_slice(places);
     }
-}
 
-impl Blocks {
     /// Whether one of the points of the blocks from `first` on is nowhere above `point`.
     fn dominates_from(&self, first: usize, point: &[i32]) -> bool {
         match point.len() / 2 {

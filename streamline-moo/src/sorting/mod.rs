@@ -8,9 +8,9 @@
 
 mod blocks;
 mod key;
-mod merge;
 mod pair;
 mod staircase;
+mod strips;
 mod sweep;
 
 pub(crate) use key::key;
@@ -96,12 +96,10 @@ pub fn non_dominated_sort<'a>(points: impl Into<Rows<'a>>) -> Fronts {
 #[derive(Debug, Default)]
 pub struct Sorter {
     fronts: Fronts,
-    /// The points in lexicographic order.
-    sorted: Vec<u32>,
-    /// The rank of each point, in lexicographic order.
-    sorted_ranks: Vec<u32>,
-    pair: pair::Pair,
-    staircase: staircase::Three,
+    /// The index and rank of each point; after [`sort`](Self::sort) those of one rank are in lexicographic order.
+    placed: Vec<(u32, u32)>,
+    pair: strips::Strips<pair::Tails>,
+    three: strips::Strips<staircase::Staircases>,
     blocks: blocks::Many,
 }
 
@@ -111,46 +109,53 @@ const PARALLEL: usize = 20_000;
 impl Sorter {
     /// Sorts `points` into fronts.
     pub fn sort<'a>(&mut self, points: impl Into<Rows<'a>>) -> &Fronts {
-        self.assign(points.into());
+        self.assign(points.into(), true);
         self.gather();
         &self.fronts
     }
 
     /// The front of each point, without listing the fronts.
     pub fn ranks<'a>(&mut self, points: impl Into<Rows<'a>>) -> &[u32] {
-        self.assign(points.into());
-        self.fronts.ranks.resize(self.sorted.len(), 0);
-        for (&i, &rank) in self.sorted.iter().zip(&self.sorted_ranks) {
-            self.fronts.ranks[i as usize] = rank;
+        self.assign(points.into(), false);
+        let Fronts { ranks, order, ends } = &mut self.fronts;
+        ranks.resize(self.placed.len(), 0);
+        for &(i, rank) in &self.placed {
+            ranks[i as usize] = rank;
         }
-        self.fronts.order.clear();
-        self.fronts.ends.clear();
-        &self.fronts.ranks
+        order.clear();
+        ends.clear();
+        ranks
     }
 
-    /// Fills `sorted` and `sorted_ranks`.
-    fn assign(&mut self, points: Rows<'_>) {
-        let parallel = points.len() >= PARALLEL && rayon::current_num_threads() > 1;
-        self.sorted.clear();
-        self.sorted_ranks.clear();
-        let (sorted, ranks) = (&mut self.sorted, &mut self.sorted_ranks);
+    /// Fills `placed`.
+    fn assign(&mut self, points: Rows<'_>, in_order: bool) {
+        let threads = if points.len() < PARALLEL {
+            1
+        } else {
+            rayon::current_num_threads()
+        };
+        let placed = &mut self.placed;
+        placed.clear();
         match points.width() {
-            0 => {
-                sorted.extend(0..points.len() as u32);
-                ranks.resize(points.len(), 0);
+            0 => placed.extend((0..points.len() as u32).map(|i| (i, 0))),
+            1 | 2 => {
+                self.pair.assign(points, threads);
+                self.pair.list(in_order, placed);
             }
-            1 | 2 => self.pair.assign(points, parallel, sorted, ranks),
-            3 => self.staircase.assign(points, parallel, sorted, ranks),
-            _ => self.blocks.assign(points, parallel, sorted, ranks),
+            3 => {
+                self.three.assign(points, threads);
+                self.three.list(in_order, placed);
+            }
+            _ => self.blocks.assign(points, threads > 1, placed),
         }
     }
 
-    /// Lists the fronts by a counting sort over the ranks, which keeps the lexicographic order within each.
+    /// Lists the fronts by a counting sort over the ranks, which keeps the order within each.
     fn gather(&mut self) {
         let Fronts { ranks, order, ends } = &mut self.fronts;
         ends.clear();
-        ranks.resize(self.sorted.len(), 0);
-        for (&i, &rank) in self.sorted.iter().zip(&self.sorted_ranks) {
+        ranks.resize(self.placed.len(), 0);
+        for &(i, rank) in &self.placed {
             let rank_index = rank as usize;
             if ends.len() <= rank_index {
                 ends.resize(rank_index + 1, 0);
@@ -162,8 +167,8 @@ impl Sorter {
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
         }
-        order.resize(self.sorted.len(), 0);
-        for (&i, &rank) in self.sorted.iter().zip(&self.sorted_ranks) {
+        order.resize(self.placed.len(), 0);
+        for &(i, rank) in &self.placed {
             let place = &mut ends[rank as usize];
             order[*place] = i;
             *place += 1;
@@ -262,18 +267,32 @@ mod tests {
     #[test]
     fn many_points_on_several_threads_rank_as_on_one() {
         let mut random = crate::random::Streams::new(3, 0, crate::random::Purpose::Sample).stream(0);
+        let pools = [1, 2, 3, 8].map(|threads| {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            builder.build().unwrap()
+        });
+        let n = PARALLEL + 3000;
         for width in 1..6 {
-            let data: Vec<f64> = (0..25_000 * width)
-                .map(|_| (random.unit() * 5000.0).floor())
-                .collect();
-            let on = |threads| {
-                let pool = rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .build()
-                    .unwrap();
-                pool.install(|| non_dominated_sort(Rows::new(&data, width)))
-            };
-            assert_eq!(on(1), on(3));
+            // Many ties, hardly any, points that dominate each other in turn, and all the same.
+            for levels in [2.0, 50.0, 1e9, -1e9, 0.0] {
+                let mut data: Vec<f64> = (0..n * width)
+                    .map(|_| (random.unit() * f64::abs(levels)).floor())
+                    .collect();
+                if levels < 0.0 {
+                    for (i, point) in data.chunks_mut(width).enumerate() {
+                        point
+                            .iter_mut()
+                            .for_each(|v| *v = *v * 1e-5 + (i * 7919 % n) as f64);
+                    }
+                }
+                let points = Rows::new(&data, width);
+                let [expected, others @ ..] = pools.each_ref().map(|pool| {
+                    let ranks = pool.install(|| Sorter::default().ranks(points).to_vec());
+                    (ranks, pool.install(|| non_dominated_sort(points)))
+                });
+                assert_eq!(expected.0, expected.1.ranks());
+                assert!(others.iter().all(|other| *other == expected), "{width} {levels}");
+            }
         }
     }
 }

@@ -1,57 +1,72 @@
 //! Three objectives: of each front the staircase of its second and third objectives matters.
 
-use rayon::prelude::*;
-
 use super::key::key;
-use super::merge;
-use super::sweep::{BATCH, Kept, Sweep};
-use crate::Rows;
+use super::strips::Layers;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
-    first: u64,
-    rest: (u64, u64),
-    index: u32,
-}
-
-/// Memory for sorting by three objectives.
+/// The fronts of a strip.
 #[derive(Debug, Default)]
-pub(super) struct Three {
-    items: Vec<Item>,
-    spare: Vec<Item>,
-    sweep: Sweep<Staircase>,
+pub(super) struct Staircases {
+    /// The smallest second objective of each front in the strips below; never falls from one front to the next. It is all that
+    /// matters of them, since they are below in the third objective.
+    below: Vec<u64>,
+    /// The same with this strip.
+    so_far: Vec<u64>,
+    /// The fronts in this strip; those from `used` on are empty and wait to be used again.
+    fronts: Vec<Staircase>,
+    used: usize,
 }
 
-impl Three {
-    pub(super) fn assign(
-        &mut self,
-        points: Rows<'_>,
-        parallel: bool,
-        sorted: &mut Vec<u32>,
-        ranks: &mut Vec<u32>,
-    ) {
-        let item = |i: usize| {
-            let p = points.row(i);
-            Item {
-                first: key(p[0]),
-                rest: (key(p[1]), key(p[2])),
-                index: i as u32,
+/// Lowers the entry of a front, and says whether it had to.
+fn lower(tails: &mut Vec<u64>, front: usize, second: u64) -> bool {
+    if tails.len() <= front {
+        tails.resize(front + 1, u64::MAX);
+    }
+    let lower = second < tails[front];
+    if lower {
+        tails[front] = second;
+    }
+    lower
+}
+
+impl Layers for Staircases {
+    /// The second and third objective.
+    type Rest = (u64, u64);
+
+    const FALLING: bool = false;
+
+    fn rest(point: &[f64]) -> Self::Rest {
+        (key(point[1]), key(point[2]))
+    }
+
+    fn last((_, third): Self::Rest) -> u64 {
+        third
+    }
+
+    fn clear(&mut self) {
+        self.below.clear();
+        self.so_far.clear();
+        self.fronts[..self.used].iter_mut().for_each(Staircase::clear);
+        self.used = 0;
+    }
+
+    fn place(&mut self, rest: Self::Rest) -> (usize, Option<u64>) {
+        let from = self.below.partition_point(|&tail| tail <= rest.0);
+        let fronts = self.fronts.get(from..self.used).unwrap_or_default();
+        // Dominance by a front implies dominance by all before it.
+        let front = from + fronts.partition_point(|front| front.dominates(rest));
+        if self.used <= front {
+            self.used = front + 1;
+            if self.fronts.len() < self.used {
+                self.fronts.resize_with(self.used, Staircase::default);
             }
-        };
-        if parallel {
-            let all = (0..points.len()).into_par_iter().with_min_len(BATCH);
-            all.map(item).collect_into_vec(&mut self.items);
-            merge::sort(&mut self.items, &mut self.spare);
-        } else {
-            self.items.clear();
-            self.items.extend((0..points.len()).map(item));
-            self.items.sort_unstable();
         }
-        let items = &self.items;
-        sorted.extend(items.iter().map(|item| item.index));
-        let point = |i: usize| &items[i].rest;
-        let repeats = |i: usize| i > 0 && items[i].first == items[i - 1].first && point(i) == point(i - 1);
-        self.sweep.run(items.len(), parallel, point, repeats, ranks);
+        self.fronts[front].insert(rest);
+        (front, lower(&mut self.so_far, front, rest.0).then_some(rest.0))
+    }
+
+    fn hear(&mut self, front: usize, second: u64) -> bool {
+        lower(&mut self.below, front, second);
+        lower(&mut self.so_far, front, second)
     }
 }
 
@@ -74,17 +89,15 @@ impl Staircase {
             .partition_point(|step| step[0].0 <= second)
             .saturating_sub(1)
     }
-}
 
-impl Kept for Staircase {
-    type Point = (u64, u64);
-
+    /// Empties it and keeps some memory.
     fn clear(&mut self) {
         self.steps.truncate(1);
         self.steps.iter_mut().for_each(Vec::clear);
     }
 
-    fn dominates(&self, &(second, third): &Self::Point) -> bool {
+    /// Whether one of its points is nowhere above this one.
+    fn dominates(&self, (second, third): (u64, u64)) -> bool {
         let Some(step) = self.steps.get(self.step(second)) else {
             return false;
         };
@@ -92,13 +105,8 @@ impl Kept for Staircase {
         position > 0 && step[position - 1].1 <= third
     }
 
-    fn dominates_since(&self, point: &Self::Point) -> bool {
-        self.dominates(point)
-    }
-
-    fn mark(&mut self) {}
-
-    fn insert(&mut self, &point: &Self::Point) {
+    /// Adds a point that it does not dominate.
+    fn insert(&mut self, point: (u64, u64)) {
         if self.steps.is_empty() {
             self.steps.push(Vec::new());
         }
@@ -147,9 +155,9 @@ mod tests {
             let y = 20_000 - x + random.below(if round % 500 == 0 { 1 } else { 40 }) as u64;
             let y = if round % 700 == 699 { y / 2 } else { y };
             let dominated = all.iter().any(|&(a, b)| a <= x && b <= y);
-            assert_eq!(stairs.dominates(&(x, y)), dominated, "round {round}");
+            assert_eq!(stairs.dominates((x, y)), dominated, "round {round}");
             if !dominated {
-                stairs.insert(&(x, y));
+                stairs.insert((x, y));
                 all.push((x, y));
             }
         }
