@@ -138,8 +138,11 @@ pub struct Observation {
     pub edges: Vec<EdgeMetrics>,
     /// One entry per source, in the order of [`JobGraph::sources`].
     pub sources: Vec<SourceMetrics>,
-    /// End-to-end latency in milliseconds.
+    /// End-to-end latency in milliseconds, from a source to the slowest sink, without what waits before the source.
     pub latency_ms: Option<f64>,
+    /// Whether the latency is no measurement but was worked out from what waits in the queues.
+    #[serde(default)]
+    pub latency_estimated: bool,
 }
 
 impl Observation {
@@ -156,6 +159,7 @@ impl Observation {
             edges: vec![EdgeMetrics::default(); graph.edges().len()],
             sources: vec![SourceMetrics::default(); graph.sources().count()],
             latency_ms: None,
+            latency_estimated: false,
             graph,
             config,
         }

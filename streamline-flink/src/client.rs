@@ -18,14 +18,32 @@ pub enum Scope {
     Fixed,
 }
 
+/// How long the adaptive scheduler waits before it changes a running job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RescaleWaits {
+    /// After a change, until the next one may come (the cooldown).
+    pub cooldown: Duration,
+    /// Until it makes do with fewer slots than were asked for (the stabilisation).
+    pub stabilisation: Duration,
+    /// For a checkpoint to complete before the change, at most.
+    pub checkpoint: Option<Duration>,
+}
+
 /// What a cluster can do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The version of Flink.
     pub version: String,
-    /// Whether parallelism can be changed without stopping the job (the adaptive scheduler).
+    /// Whether parallelism can be changed without a savepoint and a new submission (the adaptive scheduler).
     pub in_place_rescale: bool,
+    /// How long the adaptive scheduler waits with a change, where that is known.
+    #[serde(default)]
+    pub rescale_waits: Option<RescaleWaits>,
+    /// Whether slots of different sizes can be asked for (fine-grained resource management).
+    #[serde(default)]
+    pub fine_grained_resources: bool,
     /// For what the size of network buffers can be chosen.
     pub segment_size: Scope,
     /// For what the buffer timeout can be chosen.
@@ -41,6 +59,8 @@ impl Capabilities {
         Self {
             version: version.into(),
             in_place_rescale: false,
+            rescale_waits: None,
+            fine_grained_resources: false,
             segment_size: Scope::Fixed,
             buffer_timeout: Scope::Job,
             placement: false,
@@ -80,17 +100,32 @@ impl Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Applied {
-    /// Whether the job kept running throughout.
+    /// Whether the job's own scheduler changed it, without a savepoint and a new submission.
     pub in_place: bool,
     /// How long it processed nothing.
     pub downtime: Duration,
+    /// How long it then took to work off what had piled up; `None` if that is not known, or was not over when it was last
+    /// looked at.
+    #[serde(default)]
+    pub catch_up: Option<Duration>,
 }
 
 impl Applied {
     /// A change that took this long.
     #[must_use]
     pub fn new(in_place: bool, downtime: Duration) -> Self {
-        Self { in_place, downtime }
+        Self {
+            in_place,
+            downtime,
+            catch_up: None,
+        }
+    }
+
+    /// Sets how long it took to work off what had piled up.
+    #[must_use]
+    pub fn with_catch_up(mut self, catch_up: Option<Duration>) -> Self {
+        self.catch_up = catch_up;
+        self
     }
 }
 

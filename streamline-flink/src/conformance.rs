@@ -238,13 +238,7 @@ impl Run<'_> {
     fn answers(&mut self, wanted: JobConfig, now: &JobConfig) -> Result<bool, Broken> {
         let change = Change::new(wanted);
         match self.client.apply(self.job, &change) {
-            Ok(applied) => {
-                if applied.in_place && !applied.downtime.is_zero() {
-                    return Err(broken(
-                        "a job that kept running was not down",
-                        format!("{applied:?}"),
-                    ));
-                }
+            Ok(_) => {
                 let seen = self.running()?;
                 if seen.config != change.config {
                     return Err(broken(

@@ -51,7 +51,6 @@ enum Fault {
     ForgetsChanges,
     SeesNonsense,
     ListsNothing,
-    IsDownInPlace,
 }
 
 /// A simulated cluster whose client does one thing wrong.
@@ -105,11 +104,6 @@ impl FlinkClient for Faulty {
             Fault::ChangesWhatItRefuses if known => self.inner.apply(job, change).inspect_err(|_| {
                 let _ = self.inner.apply(job, &Change::new(config(&[1, 3])));
             }),
-            Fault::IsDownInPlace => {
-                let mut applied = self.inner.apply(job, change)?;
-                applied.in_place = true;
-                Ok(applied)
-            }
             _ => self.inner.apply(job, change),
         }
     }
@@ -127,7 +121,6 @@ fn who_breaks_a_promise_is_caught_with_that_promise() {
         (Fault::ForgetsChanges, "what was applied is what runs"),
         (Fault::SeesNonsense, "what is seen makes sense"),
         (Fault::ListsNothing, "a job that runs is listed"),
-        (Fault::IsDownInPlace, "a job that kept running was not down"),
     ] {
         assert_eq!(caught(fault).promise, promise, "{fault:?}");
     }

@@ -104,13 +104,9 @@ impl SimulatedCluster {
     /// [`FlinkError::Model`] if the constants are out of their ranges.
     pub fn new(model: Model, cluster: Cluster, seed: u64) -> Result<Self, FlinkError> {
         model.check()?;
-        let capabilities = Capabilities {
-            version: "simulated".into(),
-            in_place_rescale: false,
-            segment_size: Scope::Operator,
-            buffer_timeout: Scope::Job,
-            placement: true,
-        };
+        let mut capabilities = Capabilities::stock("simulated");
+        capabilities.segment_size = Scope::Operator;
+        capabilities.placement = true;
         Ok(Self {
             state: Mutex::new(State {
                 model,
@@ -355,10 +351,7 @@ impl FlinkClient for SimulatedCluster {
         let downtime = state
             .job_mut(job)?
             .change(change.config.clone(), locations, now_ms, &model);
-        Ok(Applied {
-            in_place: false,
-            downtime,
-        })
+        Ok(Applied::new(false, downtime))
     }
 }
 
