@@ -159,7 +159,7 @@ def blocks(cases, rounds=7):
             data = points(kind, objectives, count)
             file = Path(folder) / "points"
             data.astype("<f8").tofile(file)
-            repeats = 3 if count >= 100_000 else 10
+            repeats = 3 if count >= 100_000 and objectives > 3 else 10
             best = [float("inf")] * 3
             for _ in range(rounds):
                 theirs, their_value = their_block(kind, data, repeats)

@@ -59,7 +59,7 @@ impl Column {
 }
 
 impl Many {
-    pub(super) fn assign(&mut self, points: Rows<'_>, parallel: bool, placed: &mut Vec<(u32, u32)>) {
+    pub(super) fn assign(&mut self, points: Rows<'_>, parallel: bool) {
         let (n, m) = (points.len(), points.width());
         self.columns.resize_with(m, Column::default);
         if parallel {
@@ -105,7 +105,13 @@ impl Many {
             |i| i > 0 && row(i) == row(i - 1),
             &mut self.ranks,
         );
-        placed.extend(sorted.iter().copied().zip(self.ranks.iter().copied()));
+    }
+
+    /// Goes over the index and rank of each point, in lexicographic order.
+    pub(super) fn each(&self, mut visit: impl FnMut(u32, u32)) {
+        for (&i, &rank) in self.sorted.iter().zip(&self.ranks) {
+            visit(i, rank);
+        }
     }
 }
 

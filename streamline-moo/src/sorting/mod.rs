@@ -96,8 +96,8 @@ pub fn non_dominated_sort<'a>(points: impl Into<Rows<'a>>) -> Fronts {
 #[derive(Debug, Default)]
 pub struct Sorter {
     fronts: Fronts,
-    /// The index and rank of each point; after [`sort`](Self::sort) those of one rank are in lexicographic order.
-    placed: Vec<(u32, u32)>,
+    /// The number of points last sorted, and of their objectives.
+    size: (usize, usize),
     pair: strips::Strips<pair::Tails>,
     three: strips::Strips<staircase::Staircases>,
     blocks: blocks::Many,
@@ -109,70 +109,79 @@ const PARALLEL: usize = 20_000;
 impl Sorter {
     /// Sorts `points` into fronts.
     pub fn sort<'a>(&mut self, points: impl Into<Rows<'a>>) -> &Fronts {
-        self.assign(points.into(), true);
+        self.assign(points.into());
+        if self.size.1 == 3 {
+            self.three.order();
+        }
         self.gather();
         &self.fronts
     }
 
     /// The front of each point, without listing the fronts.
     pub fn ranks<'a>(&mut self, points: impl Into<Rows<'a>>) -> &[u32] {
-        self.assign(points.into(), false);
-        let Fronts { ranks, order, ends } = &mut self.fronts;
-        ranks.resize(self.placed.len(), 0);
-        for &(i, rank) in &self.placed {
-            ranks[i as usize] = rank;
-        }
-        order.clear();
-        ends.clear();
-        ranks
+        self.assign(points.into());
+        let mut ranks = std::mem::take(&mut self.fronts.ranks);
+        ranks.resize(self.size.0, 0);
+        self.each(|i, rank| ranks[i as usize] = rank);
+        self.fronts.ranks = ranks;
+        self.fronts.order.clear();
+        self.fronts.ends.clear();
+        &self.fronts.ranks
     }
 
-    /// Fills `placed`.
-    fn assign(&mut self, points: Rows<'_>, in_order: bool) {
+    fn assign(&mut self, points: Rows<'_>) {
+        self.size = (points.len(), points.width());
         let threads = if points.len() < PARALLEL {
             1
         } else {
             rayon::current_num_threads()
         };
-        let placed = &mut self.placed;
-        placed.clear();
         match points.width() {
-            0 => placed.extend((0..points.len() as u32).map(|i| (i, 0))),
-            1 | 2 => {
-                self.pair.assign(points, threads);
-                self.pair.list(in_order, placed);
-            }
-            3 => {
-                self.three.assign(points, threads);
-                self.three.list(in_order, placed);
-            }
-            _ => self.blocks.assign(points, threads > 1, placed),
+            0 => {}
+            1 | 2 => self.pair.assign(points, threads),
+            3 => self.three.assign(points, threads),
+            _ => self.blocks.assign(points, threads > 1),
+        }
+    }
+
+    /// Goes over the index and rank of each point.
+    fn each(&self, mut visit: impl FnMut(u32, u32)) {
+        match self.size.1 {
+            0 => (0..self.size.0 as u32).for_each(|i| visit(i, 0)),
+            1 | 2 => self.pair.each(visit),
+            3 => self.three.each(visit),
+            _ => self.blocks.each(visit),
         }
     }
 
     /// Lists the fronts by a counting sort over the ranks, which keeps the order within each.
     fn gather(&mut self) {
-        let Fronts { ranks, order, ends } = &mut self.fronts;
+        let Fronts {
+            mut ranks,
+            mut order,
+            mut ends,
+        } = std::mem::take(&mut self.fronts);
         ends.clear();
-        ranks.resize(self.placed.len(), 0);
-        for &(i, rank) in &self.placed {
+        ranks.resize(self.size.0, 0);
+        self.each(|i, rank| {
             let rank_index = rank as usize;
             if ends.len() <= rank_index {
                 ends.resize(rank_index + 1, 0);
             }
             ends[rank_index] += 1;
             ranks[i as usize] = rank;
-        }
+        });
         let mut start = 0;
-        for end in ends.iter_mut() {
+        for end in &mut ends {
             start += std::mem::replace(end, start);
         }
-        order.resize(self.placed.len(), 0);
-        for &(i, rank) in &self.placed {
+        order.resize(self.size.0, 0);
+        self.each(|i, rank| {
             let place = &mut ends[rank as usize];
             order[*place] = i;
             *place += 1;
-        }
+        });
+        self.fronts = Fronts { ranks, order, ends };
     }
 }
 

@@ -4,6 +4,7 @@
 //! dominated from a strip above it, and whether it is dominated from below does not depend on the last objective. So each
 //! strip is sorted and swept on its own, and tells the one above what it has done so far.
 
+use std::ops::RangeInclusive;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use rayon::prelude::*;
@@ -45,6 +46,7 @@ struct Item<R> {
 pub(super) struct Strips<L: Layers> {
     strips: Vec<Strip<L>>,
     used: usize,
+    /// The points of all strips if they have been brought into order.
     all: Vec<Item<L::Rest>>,
 }
 
@@ -76,32 +78,41 @@ impl<L: Layers> Default for Strip<L> {
 impl<L: Layers> Strips<L> {
     /// Finds the front of each point, on so many threads of the current pool.
     pub(super) fn assign(&mut self, points: Rows<'_>, threads: usize) {
+        self.all.clear();
         let cuts = cuts::<L>(points, threads);
         self.used = cuts.len() + 1;
         if self.strips.len() < self.used {
             self.strips.resize_with(self.used, Strip::default);
         }
-        sweep(points, 0, &cuts, &mut self.strips[..self.used], None);
+        sweep(points, 0, &cuts, &mut self.strips[..self.used], self.used, None);
     }
 
-    /// Lists the index and front of each point; those of one front in lexicographic order if `in_order`.
-    pub(super) fn list(&mut self, in_order: bool, placed: &mut Vec<(u32, u32)>) {
+    /// Brings the points of each front into lexicographic order for [`each`](Self::each).
+    pub(super) fn order(&mut self) {
         let strips = &self.strips[..self.used];
-        let entry = |item: &Item<L::Rest>| (item.index, item.front);
-        if !in_order || strips.len() < 2 || L::FALLING {
-            // From above, where fronts fall as they rise in lexicographic order.
-            for strip in strips.iter().rev() {
-                placed.extend(strip.items.iter().map(entry));
-            }
+        if strips.len() < 2 || L::FALLING {
             return;
         }
-        self.all.clear();
+        self.all
+            .reserve(strips.iter().map(|strip| strip.items.len()).sum());
         for strip in strips {
             self.all.extend_from_slice(&strip.items);
         }
         // Stable sorting makes use of what is sorted already.
         self.all.par_sort();
-        placed.extend(self.all.iter().map(entry));
+    }
+
+    /// Goes over the index and front of each point.
+    pub(super) fn each(&self, mut visit: impl FnMut(u32, u32)) {
+        let mut visit_all =
+            |items: &[Item<L::Rest>]| items.iter().for_each(|item| visit(item.index, item.front));
+        if self.all.is_empty() {
+            // From above, since fronts that fall come down from strip to strip.
+            let strips = self.strips[..self.used].iter().rev();
+            strips.for_each(|strip| visit_all(&strip.items));
+        } else {
+            visit_all(&self.all);
+        }
     }
 }
 
@@ -125,7 +136,7 @@ fn cuts<L: Layers>(points: Rows<'_>, strips: usize) -> Vec<u64> {
 }
 
 /// Sweeps the lowest of `strips`, which begins at `low` and ends at the first of `cuts`, beside all others. It hears from the
-/// one below.
+/// one below. There are `count` in all.
 ///
 /// A strip waits for the one below. That one is under way on another thread or done: of two tasks that are joined, the
 /// first begins before the second.
@@ -134,29 +145,30 @@ fn sweep<L: Layers>(
     low: u64,
     cuts: &[u64],
     strips: &mut [Strip<L>],
+    count: usize,
     below: Option<Receiver<News>>,
 ) {
     let Some((strip, above)) = strips.split_first_mut() else {
         return;
     };
     let Some((&high, cuts)) = cuts.split_first() else {
-        strip.fill(points, low..=u64::MAX);
+        strip.fill(points, low..=u64::MAX, count);
         strip.rank(below, None);
         return;
     };
     let (sender, receiver) = channel();
     rayon::join(
         || {
-            strip.fill(points, low..=high.saturating_sub(1));
+            strip.fill(points, low..=high.saturating_sub(1), count);
             strip.rank(below, Some(sender));
         },
-        || sweep(points, high, cuts, above, Some(receiver)),
+        || sweep(points, high, cuts, above, count, Some(receiver)),
     );
 }
 
 impl<L: Layers> Strip<L> {
     /// Takes the points whose last objective is in a range, in lexicographic order.
-    fn fill(&mut self, points: Rows<'_>, range: std::ops::RangeInclusive<u64>) {
+    fn fill(&mut self, points: Rows<'_>, range: RangeInclusive<u64>, strips: usize) {
         let item = |(index, point): (usize, &[f64])| Item {
             first: key(point[0]),
             rest: L::rest(point),
@@ -167,6 +179,8 @@ impl<L: Layers> Strip<L> {
         if range == (0..=u64::MAX) {
             self.items.extend(points.iter().enumerate().map(item));
         } else {
+            // A strip has its share of the points, with some to spare.
+            self.items.reserve(points.len() / strips + points.len() / 32);
             // Each point is written down, and overwritten by the next unless it is in the range: no branch to mispredict.
             let mut taken = [Item::default(); 256];
             let mut count = 0;
