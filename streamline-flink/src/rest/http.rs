@@ -74,7 +74,7 @@ impl Http {
 
     /// Reads what is at a path. Repeated when that may help.
     pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, FlinkError> {
-        self.repeated(|| self.send(Method::GET, path, (), self.timeout))
+        self.repeated(|| self.send(Method::GET, path, None, (), self.timeout))
     }
 
     /// Puts a value to a path. Repeated when that may help, for putting it twice is as good as once.
@@ -97,7 +97,7 @@ impl Http {
 
     /// Asks for a job to be cancelled. Repeated when that may help.
     pub(super) fn patch<T: DeserializeOwned>(&self, path: &str) -> Result<T, FlinkError> {
-        self.repeated(|| self.send(Method::PATCH, path, (), self.timeout))
+        self.repeated(|| self.send(Method::PATCH, path, None, (), self.timeout))
     }
 
     /// Uploads a jar, once.
@@ -110,7 +110,9 @@ impl Http {
             .mime_str("application/java-archive")
             .map_err(|error| unreadable(&error))?;
         let form = Form::new().part("jarfile", part);
-        self.send(Method::POST, path, form, self.timeout.saturating_mul(SLOW_FACTOR))
+        let content_type = format!("multipart/form-data; boundary={}", form.boundary());
+        let timeout = self.timeout.saturating_mul(SLOW_FACTOR);
+        self.send(Method::POST, path, Some(&content_type), form, timeout)
     }
 
     /// Posts a value to a path, once, for an answer that takes its time: the cluster runs the program's main method for it.
@@ -132,7 +134,7 @@ impl Http {
         let json = serde_json::to_vec(body).map_err(|error| FlinkError::Options {
             reason: format!("a request that cannot be written as JSON: {error}"),
         })?;
-        self.send(method, path, json.as_slice(), timeout)
+        self.send(method, path, Some("application/json"), json.as_slice(), timeout)
     }
 
     fn repeated<T>(&self, request: impl FnMut() -> Result<T, FlinkError>) -> Result<T, FlinkError> {
@@ -152,6 +154,7 @@ impl Http {
         &self,
         method: Method,
         path: &str,
+        content_type: Option<&str>,
         body: impl AsSendBody,
         timeout: Duration,
     ) -> Result<T, FlinkError> {
@@ -162,9 +165,8 @@ impl Http {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        // Multipart forms bring a content type of their own; everything else that has a body is JSON.
-        if matches!(method, Method::PUT) || (method == Method::POST && !path.ends_with("/upload")) {
-            request = request.header("content-type", "application/json");
+        if let Some(content_type) = content_type {
+            request = request.header("content-type", content_type);
         }
         let failed = |error: ureq::Error| match error {
             ureq::Error::Protocol(_) | ureq::Error::Http(_) => FlinkError::Malformed {
