@@ -117,6 +117,14 @@ pub enum FlinkError {
         /// Why.
         reason: String,
     },
+    /// Something on this machine does not work that a local cluster needs.
+    #[error("{doing}: {reason}")]
+    Local {
+        /// What was being done.
+        doing: String,
+        /// Why it did not work, in one line.
+        reason: String,
+    },
     /// A graph, configuration or cluster was refused.
     #[error("invalid description")]
     Invalid(#[from] CoreError),

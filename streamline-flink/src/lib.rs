@@ -4,6 +4,8 @@ mod client;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+#[cfg(feature = "local")]
+pub mod local;
 #[cfg(feature = "rest")]
 pub mod rest;
 mod simulated;

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use super::answers::{JobsOverview, TaskManagerDetails, TaskManagerSummary, TaskM
 use super::change::{Changes, Ledger, Running};
 use super::http::Http;
 use super::observe::{self, Base, Settings, has_ended};
-use super::{RestOptions, capabilities, lock, look, now_ms, path};
+use super::wait::{self, Wait};
+use super::{Program, RestOptions, cancel, capabilities, lock, look, now_ms, path, submit};
 use crate::{Applied, Capabilities, Change, FlinkClient, FlinkError};
 
 /// Flink's default size of a network buffer.
@@ -96,6 +97,47 @@ impl RestClient {
                 (job, outcome)
             })
             .collect()
+    }
+
+    /// Starts a job anew, with this parallelism where the program sets none, and waits until it runs.
+    ///
+    /// # Errors
+    /// [`FlinkError::Refused`] if the job ended before it ran, [`FlinkError::Options`] if the jar cannot be read, or another
+    /// [`FlinkError`]. A job that did not come to run in the time of [`RestOptions::patience`] is cancelled.
+    pub fn submit(&self, program: &Program, parallelism: u32) -> Result<JobId, FlinkError> {
+        let jar = submit::upload(&self.http, &program.jar)?;
+        let id = submit::run(
+            &self.http,
+            &jar,
+            &submit::Run {
+                job_id: None,
+                entry_class: program.entry_class.as_deref(),
+                program_args_list: program.arguments_for(&[]),
+                parallelism,
+                savepoint_path: None,
+                allow_non_restored_state: false,
+                flink_configuration: program.settings.clone(),
+            },
+        )?;
+        let deadline = Instant::now() + self.options.patience;
+        let reason = match wait::until_it_runs(&self.http, &id, &BTreeMap::new(), deadline)? {
+            Wait::Runs { .. } => return Ok(JobId::new(id)),
+            Wait::Ended { state } => format!("the job ended as {}", state.to_lowercase()),
+            Wait::TimedOut { doing } => {
+                cancel::cancel(&self.http, &id, self.options.patience)?;
+                format!("the job did not come to run: {doing}")
+            }
+        };
+        Err(FlinkError::Refused { reason })
+    }
+
+    /// Ends a job, without a savepoint, and waits until it has ended. One that has ended already stays so.
+    ///
+    /// # Errors
+    /// [`FlinkError::UnknownJob`], or another [`FlinkError`] if the cluster cannot be asked.
+    pub fn cancel(&self, job: &JobId) -> Result<(), FlinkError> {
+        let running = self.running(job)?;
+        cancel::cancel(&self.http, &running.id, self.options.patience)
     }
 
     fn changes(&self) -> Changes<'_> {

@@ -223,7 +223,10 @@ fn refusal(endpoint: String, status: StatusCode, body: &[u8]) -> FlinkError {
     let unsupported = message.contains("UnsupportedOperationException")
         || message.starts_with("Unable to load requested file")
         || message.starts_with("Not found:");
+    // The status of a job that is not there fails with 500, in 2.3 at least.
+    let unknown = message.contains("Could not find Flink job");
     match status.as_u16() {
+        _ if unknown => FlinkError::NotFound { endpoint, message },
         _ if unsupported => FlinkError::Unsupported { endpoint, message },
         401 | 403 | 407 => FlinkError::Unauthorised {
             endpoint,
@@ -335,6 +338,14 @@ mod tests {
         let body = br#"{"errors":["Internal server error.","<Exception on server side:\njava.lang.UnsupportedOperationException: no\n\tat a.b.c\n>"]}"#;
         let error = refusal("PUT /x".into(), StatusCode::INTERNAL_SERVER_ERROR, body);
         assert!(matches!(error, FlinkError::Unsupported { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_job_that_is_not_there_is_not_found_whatever_the_status() {
+        let body =
+            br#"{"errors":["Could not find Flink job (aa)","<Exception on server side:\norg.apache.X: x>"]}"#;
+        let error = refusal("GET /x".into(), StatusCode::INTERNAL_SERVER_ERROR, body);
+        assert!(matches!(error, FlinkError::NotFound { .. }), "{error:?}");
     }
 
     #[test]

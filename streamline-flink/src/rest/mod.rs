@@ -6,6 +6,7 @@
 //! [rest]: https://nightlies.apache.org/flink/flink-docs-stable/docs/ops/rest_api/
 
 mod answers;
+mod cancel;
 mod capabilities;
 mod change;
 mod client;
@@ -24,6 +25,7 @@ mod path;
 mod program;
 mod rescale;
 mod restart;
+mod submit;
 mod wait;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

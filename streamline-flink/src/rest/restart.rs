@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use super::answers::{JobState, Planned, SavepointStatus, Submitted, Uploaded};
+use super::answers::{JobState, Planned, SavepointStatus};
 use super::http::Http;
 use super::journal::{Restart, Setup, Step};
-use super::observe::has_ended;
 use super::wait::{self, Wait};
-use super::{RestOptions, random_id, rescale};
+use super::{RestOptions, cancel, random_id, rescale, submit};
 use crate::FlinkError;
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -50,19 +49,6 @@ struct Stop<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run<'a> {
-    job_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    entry_class: Option<&'a str>,
-    program_args_list: Vec<String>,
-    parallelism: u32,
-    savepoint_path: &'a str,
-    allow_non_restored_state: bool,
-    flink_configuration: BTreeMap<String, String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Plan<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     entry_class: Option<&'a str>,
@@ -74,7 +60,7 @@ impl Restarting<'_> {
     /// Stops the job and starts it as wanted; where that fails, as before.
     pub(super) fn run(&mut self, id: &str) -> Result<Restarted, FlinkError> {
         // All that can be found out while the job still runs is: whether the jar is there, and whether it makes the same vertices.
-        let jar = self.upload()?;
+        let jar = submit::upload(self.http, &self.restart.program.jar)?;
         self.check_plan(&jar)?;
         let trigger = random_id();
         (self.record)(Step::Stopping {
@@ -160,7 +146,7 @@ impl Restarting<'_> {
         reason: String,
     ) -> Result<Restarted, FlinkError> {
         tracing::warn!(job = self.restart.name, %reason, "the job does not run as wanted; starting it as before");
-        self.end(failed)?;
+        cancel::cancel(self.http, failed, self.options.patience)?;
         let id = random_id();
         (self.record)(Step::Starting {
             id: id.clone(),
@@ -212,7 +198,7 @@ impl Restarting<'_> {
         } else {
             &self.restart.wanted
         };
-        let jar = self.upload()?;
+        let jar = submit::upload(self.http, &self.restart.program.jar)?;
         let program = &self.restart.program;
         let mut flink_configuration = program.settings.clone();
         let overrides: Vec<String> = setup
@@ -226,22 +212,19 @@ impl Restarting<'_> {
         );
         let timeout = format!("{} ms", setup.buffer_timeout_ms);
         flink_configuration.insert("execution.buffer-timeout.interval".into(), timeout);
-        let body = Run {
-            job_id: id,
+        let body = submit::Run {
+            job_id: Some(id),
             entry_class: program.entry_class.as_deref(),
             program_args_list: self.arguments(setup),
             parallelism: widest(setup),
-            savepoint_path: savepoint,
+            savepoint_path: Some(savepoint),
             allow_non_restored_state: false,
             flink_configuration,
         };
-        match self
-            .http
-            .post_slowly::<Submitted>(&format!("/jars/{jar}/run"), &body)
-        {
-            Ok(submitted) if submitted.jobid == id => Ok(()),
-            Ok(submitted) => {
-                self.end(&submitted.jobid)?;
+        match submit::run(self.http, &jar, &body) {
+            Ok(given) if given == id => Ok(()),
+            Ok(given) => {
+                cancel::cancel(self.http, &given, self.options.patience)?;
                 Err(FlinkError::Unsupported {
                     endpoint: format!("POST /jars/{jar}/run"),
                     message: "the cluster gave the job another id than the one asked for".into(),
@@ -318,28 +301,6 @@ impl Restarting<'_> {
             Wait::Ended { state } => Err(format!("it ended as {}", state.to_lowercase())),
             Wait::TimedOut { doing } => Err(format!("in the end {doing}")),
         }
-    }
-
-    /// Cancels a job, if it is there, and waits until it has ended.
-    fn end(&self, id: &str) -> Result<(), FlinkError> {
-        let path = format!("/jobs/{id}");
-        match self.http.get::<JobState>(&format!("{path}/status")) {
-            Err(FlinkError::NotFound { .. }) => return Ok(()),
-            Ok(JobState { status }) if has_ended(&status) => return Ok(()),
-            Ok(_) => {}
-            Err(error) => return Err(error),
-        }
-        match self.http.patch::<IgnoredAny>(&format!("{path}?mode=cancel")) {
-            Ok(_) | Err(FlinkError::NotFound { .. } | FlinkError::Busy { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        wait::until_it_ended(self.http, id, Instant::now() + self.options.patience).map(drop)
-    }
-
-    fn upload(&self) -> Result<String, FlinkError> {
-        let uploaded: Uploaded = self.http.upload("/jars/upload", &self.restart.program.jar)?;
-        let name = uploaded.filename.rsplit(['/', '\\']).next().unwrap_or_default();
-        Ok(super::path::segment(name))
     }
 
     /// Refuses a program that does not make the vertices that run now, for its state would not fit.

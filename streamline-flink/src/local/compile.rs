@@ -1,0 +1,65 @@
+//! The job of `jobs/`, compiled for a version of Flink.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Distribution, local, run};
+use crate::FlinkError;
+
+macro_rules! sources {
+    ($($name:literal),+) => {
+        &[$(($name, include_str!(concat!("../../jobs/streamline/jobs/", $name)))),+]
+    };
+}
+
+const SOURCES: &[(&str, &str)] = sources![
+    "Arguments.java",
+    "Cost.java",
+    "Count.java",
+    "Parse.java",
+    "Partition.java",
+    "Pass.java",
+    "Pipeline.java",
+    "Schedule.java",
+    "ScheduledSource.java"
+];
+
+/// The jar of the job, compiled once and kept beside the distribution.
+pub(super) fn pipeline(distribution: &Distribution) -> Result<PathBuf, FlinkError> {
+    let mut hasher = DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), SOURCES).hash(&mut hasher);
+    let version = distribution.version();
+    let name = format!("jobs-{version}-{:016x}.jar", hasher.finish());
+    let cache = distribution.folder().parent().unwrap_or(Path::new("."));
+    let jar = cache.join(name);
+    if jar.is_file() {
+        return Ok(jar);
+    }
+    let writing = |error: std::io::Error| local("compiling the job", error);
+    // A folder of our own, moved in one step: others may compile at the same time.
+    let folder = cache.join(format!("jobs-{version}.{}.part", std::process::id()));
+    fs::create_dir_all(folder.join("classes")).map_err(writing)?;
+    let mut javac = Command::new("javac");
+    javac
+        .args(["--release", "17", "-cp", &distribution.class_path(), "-d"])
+        .arg(folder.join("classes"));
+    for (name, source) in SOURCES {
+        let path = folder.join(name);
+        fs::write(&path, source).map_err(writing)?;
+        javac.arg(path);
+    }
+    run(&mut javac)?;
+    let fresh = folder.join("jobs.jar");
+    run(Command::new("jar")
+        .arg("--create")
+        .arg("--file")
+        .arg(&fresh)
+        .args(["--main-class", "streamline.jobs.Pipeline", "-C"])
+        .arg(folder.join("classes"))
+        .arg("."))?;
+    fs::rename(&fresh, &jar).map_err(writing)?;
+    fs::remove_dir_all(&folder).map_err(writing)?;
+    Ok(jar)
+}
