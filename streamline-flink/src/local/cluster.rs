@@ -8,8 +8,7 @@ use streamline_core::Cluster;
 use tempfile::TempDir;
 
 use super::process::{LOG4J, Process, log};
-use super::{Distribution, LocalClusterOptions, compile, local};
-use crate::rest::Program;
+use super::{Distribution, LocalClusterOptions, local};
 use crate::{FlinkClient, FlinkError, RestClient, RestOptions};
 
 /// How long a cluster may take to start. On two cores it takes about 10 s.
@@ -86,14 +85,10 @@ impl LocalCluster {
         self.folder.path()
     }
 
-    /// A job whose rates, costs and results are known beforehand; `jobs/README.md` has its arguments.
-    ///
-    /// Compiled the first time.
-    ///
-    /// # Errors
-    /// [`FlinkError::Local`] if `javac` is missing.
-    pub fn pipeline(&self) -> Result<Program, FlinkError> {
-        Ok(Program::new(compile::pipeline(&self.distribution)?))
+    /// The Flink that it runs.
+    #[must_use]
+    pub fn distribution(&self) -> &Distribution {
+        &self.distribution
     }
 
     /// The ids of the TaskManagers that were started and not killed.

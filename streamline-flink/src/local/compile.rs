@@ -7,6 +7,7 @@ use std::process::Command;
 
 use super::{Distribution, local, run};
 use crate::FlinkError;
+use crate::rest::Program;
 
 macro_rules! sources {
     ($($name:literal),+) => {
@@ -26,8 +27,19 @@ const SOURCES: &[(&str, &str)] = sources![
     "ScheduledSource.java"
 ];
 
-/// The jar of the job, compiled once and kept beside the distribution.
-pub(super) fn pipeline(distribution: &Distribution) -> Result<PathBuf, FlinkError> {
+impl Distribution {
+    /// A job whose rates, costs and results are known beforehand; `jobs/README.md` of this crate has its arguments.
+    ///
+    /// It is compiled the first time, and its jar kept in the cache.
+    ///
+    /// # Errors
+    /// [`FlinkError::Local`] if `javac` is missing or the cache cannot be written.
+    pub fn pipeline(&self) -> Result<Program, FlinkError> {
+        jar(self).map(Program::new)
+    }
+}
+
+fn jar(distribution: &Distribution) -> Result<PathBuf, FlinkError> {
     let mut hasher = DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), SOURCES).hash(&mut hasher);
     let version = distribution.version();

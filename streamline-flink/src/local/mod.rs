@@ -12,7 +12,7 @@
 //!
 //! let cluster = LocalCluster::start(LocalClusterOptions::new(Version::V2_3).with_task_managers(2))?;
 //! let client = RestClient::connect(RestOptions::new(cluster.url()))?;
-//! let job = client.submit(&cluster.pipeline()?.with_arguments(["--schedule", "0:500"]), 1)?;
+//! let job = client.submit(&cluster.distribution().pipeline()?.with_arguments(["--schedule", "0:500"]), 1)?;
 //! println!("{:?}", client.observe(&job)?);
 //! # Ok::<(), streamline_flink::FlinkError>(())
 //! ```

@@ -42,6 +42,8 @@ pub(super) struct JobDetails {
     pub state: String,
     #[serde(default)]
     pub timestamps: BTreeMap<String, i64>,
+    /// The cluster's clock.
+    pub now: Option<i64>,
     pub vertices: Vec<Vertex>,
     pub plan: JobPlan,
 }

@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How a wait for a job ended.
 #[derive(Debug)]
 pub(super) enum Wait {
-    /// It runs as wanted, since this moment; and it was first seen down at that one.
+    /// It runs as wanted, since this moment, and was down at that one, if it was at all.
     Runs { since: Instant, down: Option<Instant> },
     /// It has ended.
     Ended { state: String },
@@ -40,10 +40,12 @@ pub(super) fn until_it_runs(
             Ok(JobState { status }) if has_ended(&status) => return Ok(Wait::Ended { state: status }),
             Ok(JobState { status }) if status == "RUNNING" => match runs(http, id, wanted) {
                 Ok(None) => doing = "it runs, but not yet as wanted".to_owned(),
-                Ok(Some(since)) => {
+                Ok(Some((since, planned))) => {
+                    // It may have been down for less than our pause. Then the cluster tells from when on it was planned anew; what
+                    // the ending of the old tasks took before that, some 50 ms, is missed.
+                    let down = down.into_iter().chain(planned).min();
                     return Ok(Wait::Runs {
                         since,
-                        // It may have been down for less than our pause, or it still was when it came back.
                         down: down.filter(|&down| down <= since),
                     });
                 }
@@ -72,8 +74,12 @@ fn may_pass(error: &FlinkError) -> bool {
     error.is_transient() || matches!(error, FlinkError::NotFound { .. } | FlinkError::Server { .. })
 }
 
-/// Since when the job runs as wanted, if it does.
-fn runs(http: &Http, id: &str, wanted: &BTreeMap<String, u32>) -> Result<Option<Instant>, FlinkError> {
+/// Since when the job runs as wanted, if it does, and when its tasks were planned, if that is known.
+fn runs(
+    http: &Http,
+    id: &str,
+    wanted: &BTreeMap<String, u32>,
+) -> Result<Option<(Instant, Option<Instant>)>, FlinkError> {
     let details: JobDetails = http.get(&format!("/jobs/{id}"))?;
     let as_wanted = status(&details) == JobStatus::Running
         && details.vertices.iter().all(|vertex| {
@@ -93,7 +99,15 @@ fn runs(http: &Http, id: &str, wanted: &BTreeMap<String, u32>) -> Result<Option<
     .collect::<Result<Vec<_>, FlinkError>>()?;
     // The cluster's clock may differ from ours: only how long ago it was is taken from it.
     let ago = running.into_iter().flatten().min().unwrap_or(0);
-    Ok(Some(seen.checked_sub(Duration::from_millis(ago)).unwrap_or(seen)))
+    let since = seen.checked_sub(Duration::from_millis(ago)).unwrap_or(seen);
+    let planned = match (details.now, details.timestamps.get("CREATED")) {
+        (Some(now), Some(&created)) if created > 0 => {
+            let ago = u64::try_from(now.saturating_sub(created)).unwrap_or(0);
+            seen.checked_sub(Duration::from_millis(ago))
+        }
+        _ => None,
+    };
+    Ok(Some((since, planned)))
 }
 
 /// Waits until a job has ended, and says how.

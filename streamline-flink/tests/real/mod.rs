@@ -95,7 +95,11 @@ pub(crate) fn program(cluster: &LocalCluster, arguments: &[(&str, &str)]) -> Pro
         .iter()
         .chain(&[("checkpoint-ms", "1000")])
         .flat_map(|(name, value)| [format!("--{name}"), (*value).to_owned()]);
-    cluster.pipeline().expect("a compiler").with_arguments(arguments)
+    cluster
+        .distribution()
+        .pipeline()
+        .expect("a compiler")
+        .with_arguments(arguments)
 }
 
 /// The parallelism of each operator, by a part of its name.
