@@ -99,7 +99,7 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     client.cancel(&job)?;
     let told = told?;
     told.draw(&options.out.join("live_flink.svg"))?;
-    told.sum_up(options.load, options.untuned)
+    told.sum_up(options.load, !options.untuned)
 }
 
 /// A cluster of one machine with room for a job of four subtasks each.

@@ -130,7 +130,9 @@ impl<'a> Candidates<'a> {
             options,
             ..
         } = *setting;
-        let required = outlook.peak(options.horizon);
+        // A load that is forecast to fall has not fallen yet.
+        let peak = outlook.peak(options.horizon).into_iter();
+        let required: Vec<f64> = peak.zip(&outlook.now).map(|(peak, &now)| peak.max(now)).collect();
         let groups = groups(seen, capacities, cluster.slots())?;
         let (segments, segment_genes) = segments(seen, capabilities.segment_size, &options.segment_bytes);
         let genes: Vec<(usize, Option<usize>)> = (0..seen.operators.len())

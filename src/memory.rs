@@ -85,8 +85,6 @@ const MAX_ARRIVALS: usize = 28 * 288;
 const SMOOTHING: f64 = 0.3;
 /// A saving that is undone within this time was none.
 const REGRET: Duration = Duration::from_secs(6 * 3600);
-/// The wait after a first failed change; it doubles with each further one.
-const FIRST_RETRY: Duration = Duration::from_secs(600);
 /// The longest wait after failed changes.
 const LONGEST_RETRY: Duration = Duration::from_secs(24 * 3600);
 
@@ -254,10 +252,12 @@ impl JobMemory {
     }
 
     /// How many changes in a row failed, and how much longer to wait before the next; nothing to wait for if none did.
-    pub(crate) fn retry_wait(&self, now_ms: i64) -> Option<(u32, Duration)> {
+    ///
+    /// The first wait is of two rounds, and each further one twice as long.
+    pub(crate) fn retry_wait(&self, now_ms: i64, interval: Duration) -> Option<(u32, Duration)> {
         let change = self.change.as_ref().filter(|change| change.failures > 0)?;
-        let wait = FIRST_RETRY
-            .saturating_mul(1 << (change.failures - 1).min(16))
+        let wait = interval
+            .saturating_mul(2 << (change.failures - 1).min(16))
             .min(LONGEST_RETRY);
         let left = wait.saturating_sub(self.since_change(now_ms)?);
         (!left.is_zero()).then_some((change.failures, left))
@@ -428,7 +428,7 @@ mod tests {
                 memory
                     .job(&job)
                     .unwrap()
-                    .retry_wait(now + 60_000)
+                    .retry_wait(now + 60_000, Duration::from_secs(300))
                     .unwrap()
                     .1
                     .as_secs(),
@@ -444,7 +444,7 @@ mod tests {
             &ChangeReason::MakeRoom,
         );
         memory.remember(&seen(40_060_000, 1.0, 0.5), STEP).unwrap();
-        assert_eq!(memory.job(&job).unwrap().retry_wait(40_060_000), None);
+        assert_eq!(memory.job(&job).unwrap().retry_wait(40_060_000, STEP), None);
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(crate) struct Outlook {
     pub(crate) sources: Vec<SourceOutlook>,
     /// For each step, the rate of each operator, without any backlog.
     pub(crate) steps: Vec<Vec<f64>>,
+    /// The rate of each operator at what arrives right now, as far as that is known.
+    pub(crate) now: Vec<f64>,
     /// What working off the backlog in time adds to the rate of each operator.
     pub(crate) catch_up: Vec<f64>,
     /// The selectivity of each edge.
@@ -113,9 +115,16 @@ pub(crate) fn look_ahead(
         .map(|source| source.backlog.unwrap_or(0.0) / options.catch_up.as_secs_f64())
         .collect();
     let catch_up = flow(&drain)?;
+    let arriving: Vec<f64> = seen
+        .sources
+        .iter()
+        .map(|source| source.arrival_rate.unwrap_or(0.0))
+        .collect();
+    let now = flow(&arriving)?;
     Ok(Ok(Outlook {
         sources,
         steps,
+        now,
         catch_up,
         selectivities,
     }))

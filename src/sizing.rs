@@ -42,6 +42,7 @@ impl Tuner {
         let catch_up = vec![0.0; flow.operators.len()];
         let outlook = Outlook {
             sources: Vec::new(),
+            now: catch_up.clone(),
             steps: vec![flow.operators],
             catch_up,
             selectivities,

@@ -247,7 +247,9 @@ impl Tuner {
             return Ok(Err(HoldReason::Frozen));
         }
         let remembered = request.memory.job(&seen.job);
-        if let Some((failures, wait)) = remembered.and_then(|memory| memory.retry_wait(seen.at_ms)) {
+        if let Some((failures, wait)) =
+            remembered.and_then(|memory| memory.retry_wait(seen.at_ms, self.options.interval))
+        {
             return Ok(Err(HoldReason::Backoff { failures, wait }));
         }
         let outlook = match look_ahead(seen, request.memory, self.predictor.as_ref(), &self.options)? {

@@ -40,6 +40,15 @@ impl Load {
         }
     }
 
+    /// How long after a change its backlog may take to drain.
+    pub(crate) fn drains(self) -> Duration {
+        Duration::from_secs(match self {
+            // What was foreseen leaves no more than what the change itself holds up.
+            Self::Pattern => 15,
+            Self::Surge => 90,
+        })
+    }
+
     /// When the load changes, in seconds, and to what.
     pub(crate) fn steps(self) -> Vec<(u64, u64)> {
         match self {

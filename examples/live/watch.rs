@@ -10,6 +10,13 @@ use streamline_tuner::{Controller, plot_series};
 
 use super::load::Load;
 
+/// How long before a step of the load a change can be meant for it: the horizon of the forecast.
+const AHEAD: Duration = Duration::from_secs(60);
+/// How long after a step it must be answered.
+const ANSWERED: Duration = Duration::from_secs(30);
+/// Seconds of input that may wait at other times.
+const LONGEST: f64 = 10.0;
+
 /// One look at the job.
 struct Moment {
     /// Since the job was first seen.
@@ -178,30 +185,60 @@ impl Told {
         Ok(())
     }
 
-    /// Says for each rise and fall of the load when it was answered, and by how much the job fell behind.
-    pub(crate) fn sum_up(&self, load: Load, untuned: bool) -> Result<(), Box<dyn std::error::Error>> {
-        for change in &self.changes {
-            println!(
-                "{} to {} s: {} to {} slots",
-                change.from.as_secs(),
-                change.until.as_secs(),
-                change.slots.0,
-                change.slots.1
-            );
-        }
-        for (at, rate) in load.steps() {
-            println!("the load went to {rate} records/s at {at} s");
+    /// Says for each rise and fall of the load when it was answered and how far the job fell behind.
+    ///
+    /// # Errors
+    /// If the job was tuned and a step went unanswered, was answered more than once, or left the job behind for long.
+    pub(crate) fn sum_up(&self, load: Load, tuned: bool) -> Result<(), Box<dyn std::error::Error>> {
+        let mut faults = Vec::new();
+        let mut steps = load.steps();
+        steps.push((load.lasts().as_secs(), 0));
+        for (number, pair) in steps.windows(2).enumerate() {
+            let ((at, rate), (next, _)) = (pair[0], pair[1]);
+            let step = Duration::from_secs(at);
+            let ahead = if number == 0 { Duration::ZERO } else { AHEAD };
+            // What is done shortly before the next step is the answer to that one.
+            let answers: Vec<&Changed> = self
+                .changes
+                .iter()
+                .filter(|change| {
+                    change.from + ahead >= step && change.from + AHEAD < Duration::from_secs(next)
+                })
+                .collect();
+            println!("{at:>4} s: the load goes to {rate} records/s");
+            for change in &answers {
+                let (from, until) = (change.from.as_secs_f64(), change.until.as_secs_f64());
+                let (before, after) = change.slots;
+                println!(
+                    "        from {from:.0} to {until:.0} s, {:+.0} s: {before} to {after} slots",
+                    from - step.as_secs_f64()
+                );
+            }
+            match answers.as_slice() {
+                [change] if change.from.saturating_sub(step) <= ANSWERED => {}
+                answers => faults.push(format!(
+                    "the step at {at} s was answered by {} changes, or late",
+                    answers.len()
+                )),
+            }
         }
         let behind = |moment: &Moment| match (moment.backlog, moment.arrival_rate) {
             (Some(backlog), Some(rate)) if rate > 0.0 => backlog / rate,
             _ => 0.0,
         };
+        let during = |moment: &&Moment| {
+            let mut changes = self.changes.iter();
+            !changes.any(|change| change.from <= moment.at && moment.at < change.until + load.drains())
+        };
         let worst = self.moments.iter().map(behind).fold(0.0, f64::max);
-        println!(
-            "at most {worst:.1} s of input waited, at the end {:.1} s",
-            self.moments.last().map_or(0.0, behind)
-        );
-        let _ = untuned;
+        let outside = self.moments.iter().filter(during).map(behind).fold(0.0, f64::max);
+        println!("at most {worst:.1} s of input waited at the source, {outside:.1} s outside the changes");
+        if outside > LONGEST {
+            faults.push(format!("{outside:.1} s of input waited outside the changes"));
+        }
+        if tuned && !faults.is_empty() {
+            return Err(faults.join("; ").into());
+        }
         Ok(())
     }
 }

@@ -179,6 +179,14 @@ pub(super) struct MemoryConfiguration {
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskManagerDetails {
     pub metrics: TaskManagerMetrics,
+    #[serde(rename = "allocatedSlots", default)]
+    pub allocated_slots: Vec<AllocatedSlot>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AllocatedSlot {
+    #[serde(rename = "jobId")]
+    pub job: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -177,7 +177,7 @@ impl Changes<'_> {
     }
 
     fn rescale(&self, seen: &Observation, id: &str, wanted: &JobConfig) -> Result<Outcome, FlinkError> {
-        rescale::check_slots(self.http, &seen.graph, &seen.config, wanted)?;
+        rescale::check_slots(self.http, id, self.options.connections, &seen.graph, wanted)?;
         let before = rescale::requirements(self.http, id)?;
         let parallelism = by_vertex(seen, wanted);
         let wanted = rescale::wanted(&before, &parallelism);
@@ -346,7 +346,7 @@ impl Changes<'_> {
                 }
             }
             (Some(savepoint), None) => restarting.start(savepoint, now),
-            (None, _) => restarting.stopped(id, trigger),
+            (None, _) => restarting.stop_again(id, trigger),
         });
         self.restarted(job, id, restart, restarted).map(drop)
     }

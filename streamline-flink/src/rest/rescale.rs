@@ -6,24 +6,25 @@ use std::time::{Duration, Instant};
 use serde::de::IgnoredAny;
 use streamline_core::{JobConfig, JobGraph};
 
-use super::answers::TaskManagers;
+use super::answers::{TaskManagerDetails, TaskManagers};
 use super::http::Http;
 use super::journal::{Bounds, Requirement, Requirements};
 use super::wait::{self, Wait};
+use super::{parallel, path};
 use crate::FlinkError;
 
-fn path(id: &str) -> String {
+fn endpoint(id: &str) -> String {
     format!("/jobs/{id}/resource-requirements")
 }
 
 /// The bounds that a job has now.
 pub(super) fn requirements(http: &Http, id: &str) -> Result<Requirements, FlinkError> {
-    http.get(&path(id))
+    http.get(&endpoint(id))
 }
 
 /// Tells the scheduler other bounds.
 pub(super) fn require(http: &Http, id: &str, requirements: &Requirements) -> Result<(), FlinkError> {
-    http.put::<IgnoredAny>(&path(id), requirements).map(drop)
+    http.put::<IgnoredAny>(&endpoint(id), requirements).map(drop)
 }
 
 /// The bounds for these parallelisms: they are what is wanted, and a job that cannot have them may run with fewer, down to the
@@ -52,20 +53,33 @@ pub(super) fn parallelism(requirements: &Requirements) -> BTreeMap<String, u32> 
         .collect()
 }
 
-/// Refuses what the free slots cannot hold, before anything is changed.
+/// Refuses what the free slots and those of the job cannot hold, before anything is changed.
+///
+/// A job that was scaled down keeps the slots that it let go of for a while (`slot.idle.timeout`), and may use them again.
 pub(super) fn check_slots(
     http: &Http,
+    id: &str,
+    width: usize,
     graph: &JobGraph,
-    now: &JobConfig,
     wanted: &JobConfig,
 ) -> Result<(), FlinkError> {
-    let (has, wants) = (now.slots(graph)?, wanted.slots(graph)?);
+    let wants = wanted.slots(graph)?;
     let managers: TaskManagers = http.get("/taskmanagers")?;
     let free: u64 = managers
         .taskmanagers
         .iter()
         .map(|manager| u64::from(manager.free_slots))
         .sum();
+    if wants <= free {
+        return Ok(());
+    }
+    let held = parallel::each(&managers.taskmanagers, width, |manager| {
+        let details: TaskManagerDetails =
+            http.get(&format!("/taskmanagers/{}", path::segment(&manager.id)))?;
+        let slots = details.allocated_slots.iter();
+        Ok(slots.filter(|slot| slot.job == id).count() as u64)
+    });
+    let has: u64 = held.into_iter().sum::<Result<u64, FlinkError>>()?;
     if wants > has.saturating_add(free) {
         return Err(FlinkError::Refused {
             reason: format!("the job wants {wants} task slots, it has {has} and {free} are free"),

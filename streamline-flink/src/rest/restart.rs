@@ -68,23 +68,39 @@ impl Restarting<'_> {
             trigger: trigger.clone(),
             restart: self.restart.clone(),
         })?;
+        match self.stop(id, &trigger) {
+            // By its trigger the savepoint is found whether or not the answer came through.
+            Err(error) if !error.is_transient() => Err(error),
+            _ => self.stopped(id, &trigger),
+        }
+    }
+
+    /// Goes on from when the job was to be told to stop.
+    ///
+    /// Whether it was is not known, and what was sent may still be on its way. So it is told again: under the same trigger it
+    /// stops but once.
+    pub(super) fn stop_again(&mut self, id: &str, trigger: &str) -> Result<Restarted, FlinkError> {
+        if let Err(error) = self.stop(id, trigger) {
+            tracing::debug!(%error, "the job may have stopped already");
+        }
+        self.stopped(id, trigger)
+    }
+
+    fn stop(&self, id: &str, trigger: &str) -> Result<(), FlinkError> {
         let body = Stop {
             drain: false,
             // The backend's own format: the fastest to write, and it can be restored at another parallelism.
             format_type: "NATIVE",
-            trigger_id: &trigger,
+            trigger_id: trigger,
             target_directory: self.options.savepoints.as_deref(),
         };
-        match self.http.post::<IgnoredAny>(&format!("/jobs/{id}/stop"), &body) {
-            // By its trigger the savepoint is found whether or not the answer came through.
-            Err(error) if !error.is_transient() => return Err(error),
-            _ => {}
-        }
-        self.stopped(id, &trigger)
+        self.http
+            .post::<IgnoredAny>(&format!("/jobs/{id}/stop"), &body)
+            .map(drop)
     }
 
     /// Goes on from when the job was told to stop.
-    pub(super) fn stopped(&mut self, id: &str, trigger: &str) -> Result<Restarted, FlinkError> {
+    fn stopped(&mut self, id: &str, trigger: &str) -> Result<Restarted, FlinkError> {
         match self.savepoint(id, trigger)? {
             Ok(savepoint) => {
                 (self.record)(Step::Stopped {
