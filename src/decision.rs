@@ -63,6 +63,9 @@ impl Situation<'_> {
         if backlog > arriving * options.tolerated_backlog.as_secs_f64() {
             return Decision::Hold(HoldReason::BacklogDraining { backlog });
         }
+        if let Some(reason) = self.falling() {
+            return Decision::Hold(reason);
+        }
         let (gain, price) = (self.gain(options), self.price(options));
         if gain > price {
             Decision::Change(ChangeReason::Pays { gain, price })
@@ -109,6 +112,24 @@ impl Situation<'_> {
         let latency_ms = self.lead_latency_ms;
         let helps = self.chosen.latency_ms < latency_ms && self.chosen.latency_ms < self.current.latency_ms;
         (latency_ms > limit_ms && helps).then_some(ChangeReason::Latency { latency_ms, limit_ms })
+    }
+
+    /// Whether the load has yet to fall to what is forecast.
+    ///
+    /// Who shrinks a job while its load is on its way down shrinks it twice, or before it falls at all.
+    fn falling(&self) -> Option<HoldReason> {
+        const NOTABLY: f64 = 1.1;
+        let rate: f64 = self
+            .seen
+            .sources
+            .iter()
+            .filter_map(|source| source.arrival_rate)
+            .sum();
+        let highest = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
+        let sources = self.outlook.sources.iter();
+        let forecast: f64 = sources.map(|source| highest(&source.rates)).sum();
+        let shrinks = self.chosen.cost < self.current.cost;
+        (shrinks && rate > forecast * NOTABLY).then_some(HoldReason::Falling { rate, forecast })
     }
 
     /// The operator of the running configuration with the largest share of its capacity in use at these rates.

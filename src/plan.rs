@@ -114,6 +114,13 @@ pub enum HoldReason {
         /// Records that wait.
         backlog: f64,
     },
+    /// Its load is still above all that is forecast: it has yet to fall as far as it is expected to.
+    Falling {
+        /// Records per second that arrive.
+        rate: f64,
+        /// The highest rate that is forecast.
+        forecast: f64,
+    },
     /// A change would cost more than it gains over the horizon.
     DoesNotPay {
         /// Core-seconds that would be gained; negative if the change would cost more while it runs.
@@ -192,6 +199,12 @@ impl fmt::Display for HoldReason {
             Self::Optimal => f.write_str("what runs is what the search would choose"),
             Self::Cooldown { wait } => write!(f, "changed not long ago; wait {} s", wait.as_secs()),
             Self::BacklogDraining { backlog } => write!(f, "{backlog:.0} records still wait at its sources"),
+            Self::Falling { rate, forecast } => {
+                write!(
+                    f,
+                    "{rate:.0} records/s still arrive, and at most {forecast:.0} are forecast"
+                )
+            }
             Self::DoesNotPay { gain, price } => {
                 write!(
                     f,

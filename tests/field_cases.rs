@@ -145,6 +145,36 @@ fn slowly_falling_traffic_causes_few_changes() {
 }
 
 #[test]
+fn a_load_that_has_yet_to_fall_to_its_forecast_is_not_answered_before() {
+    let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
+    let decide = |falls_to: f64| {
+        let mut memory = Memory::default();
+        let downtime = Duration::from_secs(5);
+        memory.changed(
+            &job.job,
+            i64::MIN / 2,
+            &job.config,
+            downtime,
+            &ChangeReason::MakeRoom,
+        );
+        memory.remember(&job, Duration::from_secs(300)).unwrap();
+        let jobs = std::slice::from_ref(&job);
+        let plan = plan_with(&tuner(falls_to), jobs, &[JobPolicy::default()], &ample(), &memory);
+        plan.jobs[0].decision.clone()
+    };
+    assert!(
+        matches!(decide(0.5), Decision::Hold(HoldReason::Falling { .. })),
+        "{}",
+        decide(0.5)
+    );
+    assert!(
+        matches!(decide(1.0), Decision::Change(ChangeReason::Pays { .. })),
+        "{}",
+        decide(1.0)
+    );
+}
+
+#[test]
 fn the_measured_downtime_of_the_job_enters_the_decision() {
     let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
     let decide = |downtime: u64| {
