@@ -129,10 +129,10 @@ fn sample(
     let metrics = &seen.operators[operator];
     let config = seen.config.operators[operator];
     let (inputs, outputs) = (seen.graph.inputs(operator), seen.graph.outputs(operator));
+    // Not `sum`: that of nothing, for a sink, is -0.
     let selectivity = outputs
         .iter()
-        .map(|&edge| seen.edges[edge].selectivity)
-        .sum::<Option<f64>>()?;
+        .try_fold(0.0, |sum, &edge| Some(sum + seen.edges[edge].selectivity?))?;
     let throughput = metrics.input_rate?;
     // A source that is held back or overloaded would have processed more had it been able to.
     let source = seen.graph.sources().position(|source| source == operator);
