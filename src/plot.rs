@@ -144,16 +144,23 @@ pub fn plot_series(path: &Path, title: &str, unit: &str, lines: &[(&str, &TimeSe
         .map(|(_, series)| series.start_ms())
         .min()
         .unwrap_or_default();
+    let ends = lines.iter().map(|(_, series)| series.time_ms(series.len()));
+    let span_ms = ends.max().unwrap_or_default().saturating_sub(start);
+    let (time_unit, unit_ms) = if span_ms < 2 * 3_600_000 {
+        ("minutes", 60_000.0)
+    } else {
+        ("hours", 3_600_000.0)
+    };
     let lines: Vec<(&str, Vec<(f64, f64)>)> = lines
         .iter()
         .map(|&(label, series)| {
-            let hours = |index| series.time_ms(index).saturating_sub(start) as f64 / 3_600_000.0;
+            let time = |index| series.time_ms(index).saturating_sub(start) as f64 / unit_ms;
             (
                 label,
                 series
                     .iter()
                     .enumerate()
-                    .filter_map(|(i, value)| Some((hours(i), value?)))
+                    .filter_map(|(i, value)| Some((time(i), value?)))
                     .collect(),
             )
         })
@@ -165,7 +172,7 @@ pub fn plot_series(path: &Path, title: &str, unit: &str, lines: &[(&str, &TimeSe
         .chain([(0.0, 0.0)]);
     picture(path, |root| {
         let mut chart = chart(root, title, all)?;
-        mesh(&mut chart, "hours", unit)?;
+        mesh(&mut chart, time_unit, unit)?;
         for (index, (label, points)) in lines.iter().enumerate() {
             let color = Palette99::pick(index).to_rgba();
             chart

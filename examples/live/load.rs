@@ -13,7 +13,8 @@ pub(crate) enum Load {
 
 /// Seconds that each phase lasts.
 const PHASE: u64 = 90;
-const LOW: u64 = 500;
+/// The lowest rate, in records a second.
+pub(crate) const LOW: u64 = 500;
 
 impl Load {
     fn high(self) -> u64 {

@@ -8,7 +8,7 @@ use streamline_core::{Cluster, JobId, Observation, TimeSeries};
 use streamline_flink::{Applied, Capabilities, Change, FlinkClient, FlinkError, RestClient};
 use streamline_tuner::{Controller, plot_series};
 
-use super::load::Load;
+use super::load::{LOW, Load};
 
 /// How long before a step of the load a change can be meant for it: the horizon of the forecast.
 const AHEAD: Duration = Duration::from_secs(60);
@@ -222,9 +222,10 @@ impl Told {
                 )),
             }
         }
-        let behind = |moment: &Moment| match (moment.backlog, moment.arrival_rate) {
-            (Some(backlog), Some(rate)) if rate > 0.0 => backlog / rate,
-            _ => 0.0,
+        // Right after a change the rate is unknown: the lowest makes the most of what waits.
+        let behind = |moment: &Moment| {
+            let rate = moment.arrival_rate.filter(|&rate| rate > 0.0);
+            moment.backlog.unwrap_or(0.0) / rate.unwrap_or(LOW as f64)
         };
         let during = |moment: &&Moment| {
             let mut changes = self.changes.iter();
