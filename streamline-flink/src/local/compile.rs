@@ -50,9 +50,10 @@ fn jar(distribution: &Distribution) -> Result<PathBuf, FlinkError> {
         return Ok(jar);
     }
     let writing = |error: std::io::Error| local("compiling the job", error);
-    // A folder of our own, moved in one step: others may compile at the same time.
-    let folder = cache.join(format!("jobs-{version}.{}.part", std::process::id()));
-    fs::create_dir_all(folder.join("classes")).map_err(writing)?;
+    // A folder of our own, the jar moved in one step: others may compile at the same time, in other threads too.
+    let fresh = tempfile::tempdir_in(cache).map_err(writing)?;
+    let folder = fresh.path();
+    fs::create_dir(folder.join("classes")).map_err(writing)?;
     let mut javac = Command::new("javac");
     javac
         .args(["--release", "17", "-cp", &distribution.class_path(), "-d"])
@@ -63,15 +64,14 @@ fn jar(distribution: &Distribution) -> Result<PathBuf, FlinkError> {
         javac.arg(path);
     }
     run(&mut javac)?;
-    let fresh = folder.join("jobs.jar");
+    let whole = folder.join("jobs.jar");
     run(Command::new("jar")
         .arg("--create")
         .arg("--file")
-        .arg(&fresh)
+        .arg(&whole)
         .args(["--main-class", "streamline.jobs.Pipeline", "-C"])
         .arg(folder.join("classes"))
         .arg("."))?;
-    fs::rename(&fresh, &jar).map_err(writing)?;
-    fs::remove_dir_all(&folder).map_err(writing)?;
+    fs::rename(&whole, &jar).map_err(writing)?;
     Ok(jar)
 }
