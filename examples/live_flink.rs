@@ -105,13 +105,12 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
 /// A cluster of one machine with room for a job of four subtasks each.
 fn start() -> Result<LocalCluster, Box<dyn std::error::Error>> {
     println!("starting Flink; the first time it is fetched");
-    let key = "jobmanager.adaptive-scheduler";
     Ok(LocalCluster::start(
         LocalClusterOptions::new(Version::V2_3)
-            .with_setting(format!("{key}.executing.cooldown-after-rescaling"), "5 s")
-            .with_setting(format!("{key}.executing.resource-stabilization-timeout"), "1 s")
-            .with_setting(format!("{key}.submission.resource-stabilization-timeout"), "1 s")
-            .with_setting(format!("{key}.rescale-trigger.max-delay"), "2 s")
+            .with_setting(
+                "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling",
+                "5 s",
+            )
             // Every record of network buffers waits longer than one that the source holds: keep them small.
             .with_setting("taskmanager.network.memory.buffer-debloat.enabled", "true"),
     )?)

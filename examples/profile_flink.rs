@@ -62,14 +62,9 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
 
 /// Profiles the job on a cluster with network buffers of this size.
 fn profile(segment_kib: u32, parallelism: &[(u32, u32)]) -> Result<Vec<Sample>, Box<dyn std::error::Error>> {
-    let key = "jobmanager.adaptive-scheduler";
     let cluster = LocalCluster::start(
         LocalClusterOptions::new(Version::V2_3)
-            .with_setting("taskmanager.memory.segment-size", format!("{segment_kib}kb"))
-            .with_setting(format!("{key}.executing.cooldown-after-rescaling"), "1 s")
-            .with_setting(format!("{key}.executing.resource-stabilization-timeout"), "1 s")
-            .with_setting(format!("{key}.submission.resource-stabilization-timeout"), "1 s")
-            .with_setting(format!("{key}.rescale-trigger.max-delay"), "2 s"),
+            .with_setting("taskmanager.memory.segment-size", format!("{segment_kib}kb")),
     )?;
     let client = RestClient::connect(RestOptions::new(cluster.url()).with_catch_up(Duration::ZERO))?;
     let dwell = DWELL.as_secs();

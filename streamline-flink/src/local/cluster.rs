@@ -8,7 +8,7 @@ use streamline_core::Cluster;
 use tempfile::TempDir;
 
 use super::process::{LOG4J, Process, log};
-use super::{Distribution, LocalClusterOptions, local};
+use super::{Distribution, LocalClusterOptions, last_lines, local};
 use crate::{FlinkClient, FlinkError, RestClient, RestOptions};
 
 /// How long a cluster may take to start. On two cores it takes about 10 s.
@@ -47,8 +47,7 @@ impl LocalCluster {
             .prefix("streamline-flink-")
             .tempdir()
             .map_err(|error| local("temporary folder", error))?;
-        fs::write(folder.path().join(LOG4J.0), LOG4J.1)
-            .map_err(|error| local("the cluster's folder", error))?;
+        fs::write(folder.path().join(LOG4J.0), LOG4J.1).map_err(writing)?;
         let [rest, rpc, zookeeper] = free_ports()?;
         let mut cluster = Self {
             url: format!("http://127.0.0.1:{rest}"),
@@ -184,11 +183,13 @@ impl LocalCluster {
             "rest.bind-address",
             "taskmanager.host",
             "taskmanager.bind-host",
+            "jobmanager.rpc.address",
+            "jobmanager.bind-host",
         ] {
             default(key, "127.0.0.1".into());
         }
-        for key in ["jobmanager.rpc.address", "jobmanager.bind-host"] {
-            default(key, "127.0.0.1".into());
+        for &(key, value) in self.options.version.waits() {
+            default(&format!("jobmanager.adaptive-scheduler.{key}"), value.into());
         }
         for (key, value) in [
             ("rest.port", rest.to_string()),
@@ -227,7 +228,6 @@ impl LocalCluster {
             // Writing to a string cannot fail.
             let _ = writeln!(yaml, "{key}: '{value}'");
         }
-        let writing = |error: std::io::Error| local("the cluster's folder", error);
         fs::create_dir_all(folder.join("tmp")).map_err(writing)?;
         fs::write(folder.join("config.yaml"), yaml).map_err(writing)
     }
@@ -257,9 +257,10 @@ impl LocalCluster {
             }
             if ended.is_some() || Instant::now() >= deadline {
                 let name = ended.unwrap_or_else(|| JOB_MANAGER.0.to_owned());
+                let said = fs::read_to_string(log(self.folder.path(), &name)).unwrap_or_default();
                 return Err(local(
                     format!("starting Flink {}", self.options.version),
-                    format!("{name} says: {}", last_lines(&log(self.folder.path(), &name))),
+                    format!("{name} says: {}", last_lines(&said)),
                 ));
             }
             std::thread::sleep(PAUSE);
@@ -275,7 +276,6 @@ fn start_zookeeper(distribution: &Distribution, folder: &Path, port: u16) -> Res
          dataDir={}\nadmin.enableServer=false\n",
         data.display()
     );
-    let writing = |error: std::io::Error| local("the cluster's folder", error);
     fs::create_dir_all(&data).map_err(writing)?;
     fs::write(&configuration, text).map_err(writing)?;
     Process::start(
@@ -293,6 +293,11 @@ fn start_zookeeper(distribution: &Distribution, folder: &Path, port: u16) -> Res
     )
 }
 
+/// What kept a file from being written that the cluster needs.
+fn writing(error: std::io::Error) -> FlinkError {
+    local("the cluster's folder", error)
+}
+
 /// Ports that nobody listens on.
 fn free_ports() -> Result<[u16; 3], FlinkError> {
     let port = |error| local("a free port", error);
@@ -307,10 +312,4 @@ fn free_ports() -> Result<[u16; 3], FlinkError> {
         *free = listener.local_addr().map_err(port)?.port();
     }
     Ok(ports)
-}
-
-fn last_lines(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(5)..].join("; ")
 }

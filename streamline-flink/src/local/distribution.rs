@@ -32,6 +32,25 @@ impl Version {
             ),
         }
     }
+
+    /// Waits of the adaptive scheduler, short enough for tests: to the next change, for slots, and for a checkpoint. Each version
+    /// names them in its own way.
+    pub(super) fn waits(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::V1_20 => &[
+                ("scaling-interval.min", "1 s"),
+                ("resource-wait-timeout", "20 s"),
+                ("resource-stabilization-timeout", "1 s"),
+            ],
+            Self::V2_3 => &[
+                ("executing.cooldown-after-rescaling", "1 s"),
+                ("executing.resource-stabilization-timeout", "1 s"),
+                ("submission.resource-wait-timeout", "20 s"),
+                ("submission.resource-stabilization-timeout", "1 s"),
+                ("rescale-trigger.max-delay", "2 s"),
+            ],
+        }
+    }
 }
 
 impl fmt::Display for Version {

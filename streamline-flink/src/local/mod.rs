@@ -49,7 +49,11 @@ fn run(command: &mut Command) -> Result<(), FlinkError> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last: Vec<&str> = said.lines().rev().take(5).collect();
-    let last: Vec<&str> = last.into_iter().rev().collect();
-    Err(local(format!("`{name}` ({})", output.status), last.join("; ")))
+    Err(local(format!("`{name}` ({})", output.status), last_lines(&said)))
+}
+
+/// The last lines of what a process said, as one.
+fn last_lines(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join("; ")
 }

@@ -27,7 +27,7 @@ pub struct LocalClusterOptions {
     /// Whether jobs outlive their JobManager, by a `ZooKeeper` beside it. Default: no.
     pub high_availability: bool,
     /// Flink's settings, over ours: the adaptive scheduler, 1 s between a cluster's looks at its counters, checkpoints in the
-    /// cluster's folder, short waits for slots.
+    /// cluster's folder, and waits of a second or two before a change.
     pub settings: BTreeMap<String, String>,
 }
 

@@ -43,44 +43,9 @@ pub(crate) fn start(
     version: Version,
     more: impl FnOnce(LocalClusterOptions) -> LocalClusterOptions,
 ) -> LocalCluster {
-    let mut options = LocalClusterOptions::new(version)
+    let options = LocalClusterOptions::new(version)
         .with_task_managers(2)
         .with_setting("web.refresh-interval", "500");
-    // Under the old names the options work in 1.20, under the new ones in 2.3.
-    let waits = match version {
-        Version::V1_20 => [
-            ("jobmanager.adaptive-scheduler.scaling-interval.min", "1 s"),
-            ("jobmanager.adaptive-scheduler.resource-wait-timeout", "20 s"),
-            (
-                "jobmanager.adaptive-scheduler.resource-stabilization-timeout",
-                "1 s",
-            ),
-        ]
-        .as_slice(),
-        _ => [
-            (
-                "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling",
-                "1 s",
-            ),
-            (
-                "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout",
-                "1 s",
-            ),
-            (
-                "jobmanager.adaptive-scheduler.submission.resource-wait-timeout",
-                "20 s",
-            ),
-            (
-                "jobmanager.adaptive-scheduler.submission.resource-stabilization-timeout",
-                "1 s",
-            ),
-            ("jobmanager.adaptive-scheduler.rescale-trigger.max-delay", "3 s"),
-        ]
-        .as_slice(),
-    };
-    for &(key, value) in waits {
-        options = options.with_setting(key, value);
-    }
     LocalCluster::start(more(options)).expect("a cluster")
 }
 
@@ -117,11 +82,6 @@ pub(crate) fn index(seen: &Observation, name: &str) -> usize {
     index.unwrap_or_else(|| panic!("no `{name}` in {operators:?}"))
 }
 
-pub(crate) fn parallelism(seen: &Observation) -> Vec<u32> {
-    let operators = seen.config.operators.iter();
-    operators.map(|operator| operator.parallelism).collect()
-}
-
 /// Looks until what is seen is so, for 60 s at most.
 pub(crate) fn until(
     client: &RestClient,
@@ -147,6 +107,13 @@ pub(crate) fn until_running(client: &RestClient, job: &JobId) -> Observation {
         seen.as_ref().is_ok_and(|seen| seen.status == JobStatus::Running)
     })
     .expect("it runs")
+}
+
+pub(crate) fn until_ended(client: &RestClient, job: &JobId) {
+    until(client, job, |seen| {
+        seen.as_ref().is_ok_and(|seen| seen.status == JobStatus::Ended)
+    })
+    .expect("it ends");
 }
 
 /// Changes the parallelism of these operators.
