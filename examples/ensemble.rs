@@ -246,12 +246,7 @@ fn report(hours: f64, plan: &Plan) {
             );
         }
         if job.is_changed() {
-            let parallelism: Vec<u32> = job
-                .config
-                .operators
-                .iter()
-                .map(|operator| operator.parallelism)
-                .collect();
+            let parallelism = job.config.parallelism();
             println!(
                 "  {hours:5.2} h  {} to {parallelism:?}: {}",
                 job.name, job.decision

@@ -166,12 +166,7 @@ fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
         }
         if plan.jobs[0].is_changed() {
             let hours = point as f64 * interval.as_secs_f64() / 3600.0;
-            let parallelism: Vec<u32> = plan.jobs[0]
-                .config
-                .operators
-                .iter()
-                .map(|o| o.parallelism)
-                .collect();
+            let parallelism = plan.jobs[0].config.parallelism();
             println!("  {hours:5.2} h  to {parallelism:?}: {}", plan.jobs[0].decision);
         }
         for (_, outcome) in &round.changes {

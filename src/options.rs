@@ -177,14 +177,7 @@ impl TunerOptions {
                 "1 to 1,000,000",
             ),
         ];
-        match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
-            Some((name, value, _, expected)) => Err(Error::InvalidOption {
-                name,
-                value,
-                expected,
-            }),
-            None => Ok(()),
-        }
+        all_hold(checks)
     }
 
     /// How many steps of the forecast pass until a change that is not made now, but in the next round, takes effect.
@@ -193,6 +186,20 @@ impl TunerOptions {
         usize::try_from(lead.div_ceil(self.step.as_millis().max(1)))
             .unwrap_or(usize::MAX)
             .clamp(1, self.horizon)
+    }
+}
+
+/// Refuses the first setting that is out of its range. Each is its name, its value, whether it holds, and its range in words.
+pub(crate) fn all_hold(
+    checks: impl IntoIterator<Item = (&'static str, f64, bool, &'static str)>,
+) -> Result<(), Error> {
+    match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
+        Some((name, value, _, expected)) => Err(Error::InvalidOption {
+            name,
+            value,
+            expected,
+        }),
+        None => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use streamline_core::{JobConfig, JobId, JobStatus, Observation};
 use streamline_flink::{Change, FlinkClient, FlinkError};
 
 use crate::Error;
+use crate::options::all_hold;
 
 /// How a job is profiled.
 ///
@@ -141,7 +142,7 @@ impl Profiler {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let checks = [
+        all_hold([
             ("looks", self.looks as f64, self.looks >= 2, "at least 2"),
             (
                 "interval",
@@ -155,15 +156,7 @@ impl Profiler {
                 self.tolerance > 0.0 && self.tolerance < 1.0,
                 "more than 0 and less than 1",
             ),
-        ];
-        match checks.into_iter().find(|&(_, _, is_sound, _)| !is_sound) {
-            Some((name, value, _, expected)) => Err(Error::InvalidOption {
-                name,
-                value,
-                expected,
-            }),
-            None => Ok(()),
-        }
+        ])
     }
 
     /// Changes the job, once it runs.

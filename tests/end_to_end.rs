@@ -8,7 +8,7 @@ use streamline_core::{Cluster, JobConfig, JobId, OperatorConfig, TimeSeries};
 use streamline_flink::{FlinkClient, LoadShape, Model, OperatorProfile, SimulatedCluster, SimulatedJob};
 use streamline_predict::SeasonalNaive;
 use streamline_tuner::{ChangeReason, Controller, Decision, JobPolicy, Tuner, TunerOptions};
-use support::{STEP_MS, four_operators, parallelism};
+use support::{STEP_MS, four_operators};
 
 const INTERVAL: Duration = Duration::from_secs(300);
 const HOUR: usize = 12;
@@ -100,7 +100,11 @@ fn only_the_job_whose_load_dropped_is_scaled_down() {
         before
     );
     assert!(
-        parallelism(&cluster.observe(&jobs[1]).unwrap().config)
+        cluster
+            .observe(&jobs[1])
+            .unwrap()
+            .config
+            .parallelism()
             .into_iter()
             .all(|p| p <= 4)
     );
@@ -161,7 +165,7 @@ fn a_dry_run_changes_nothing() {
     cluster.advance(INTERVAL);
     let round = controller.round(&cluster).unwrap();
     assert!(round.plan.jobs[0].is_changed() && round.changes.is_empty());
-    assert_eq!(parallelism(&cluster.observe(&job).unwrap().config), [5; 4]);
+    assert_eq!(cluster.observe(&job).unwrap().config.parallelism(), [5; 4]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use streamline_core::{Cluster, JobConfig, JobGraph, JobStatus, OperatorConfig};
 use streamline_tuner::{
     ChangeReason, Decision, Error, HoldReason, JobPolicy, Memory, Objective, PlanRequest,
 };
-use support::{STEP_MS, ample, capabilities, parallelism, plan, plan_with, seen, tuner};
+use support::{STEP_MS, ample, capabilities, plan, plan_with, seen, tuner};
 
 #[test]
 fn a_source_never_gets_more_subtasks_than_partitions() {
@@ -78,7 +78,7 @@ fn an_operator_without_busy_time_keeps_its_parallelism_and_still_feeds_those_dow
     let mut job = seen("j", STEP_MS, 9_500.0, 1_000.0, 10);
     (job.operators[0].busy, job.operators[0].cpu_cores) = (None, None);
     let plan = plan(&tuner(2.0), &[job], &[JobPolicy::default()], &ample());
-    let after = parallelism(&plan.jobs[0].config);
+    let after = plan.jobs[0].config.parallelism();
     assert_eq!(after[0], 10);
     assert!(after[1] > 20 && after[2] > 20, "{after:?}");
     assert!((plan.jobs[0].rates[3] - 19_000.0).abs() < 1e-6);
@@ -91,7 +91,7 @@ fn an_almost_idle_operator_is_not_taken_for_a_slow_one() {
     (job.operators[3].input_rate, job.operators[3].busy) = (Some(0.095), Some(0.002));
     let plan = plan(&tuner(2.0), &[job], &[JobPolicy::default()], &ample());
     assert!(plan.jobs[0].is_changed());
-    assert_eq!(parallelism(&plan.jobs[0].config)[3], 10);
+    assert_eq!(plan.jobs[0].config.parallelism()[3], 10);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn slowly_falling_traffic_causes_few_changes() {
         let plan = plan_with(&tuner, &[job], &[JobPolicy::default()], &ample(), &memory);
         if plan.jobs[0].is_changed() {
             changes += 1;
-            running = parallelism(&plan.jobs[0].config).into_iter().max().unwrap();
+            running = plan.jobs[0].config.parallelism().into_iter().max().unwrap();
             let config = JobConfig::uniform(
                 4,
                 OperatorConfig {
@@ -144,67 +144,48 @@ fn slowly_falling_traffic_causes_few_changes() {
     assert!(running <= 4, "{running} subtasks for 2 that are needed");
 }
 
+/// What is decided about a job that is twice as wide as it need be, whose load is forecast to become `factor` of what it is, and
+/// whose last change took it down for so many seconds.
+fn about_a_job_that_is_too_wide(factor: f64, downtime: u64) -> Decision {
+    let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
+    let mut memory = Memory::default();
+    memory.changed(
+        &job.job,
+        i64::MIN / 2,
+        &job.config,
+        Duration::from_secs(downtime),
+        &ChangeReason::MakeRoom,
+    );
+    memory.remember(&job, Duration::from_secs(300)).expect("sound");
+    let plan = plan_with(&tuner(factor), &[job], &[JobPolicy::default()], &ample(), &memory);
+    plan.jobs[0].decision.clone()
+}
+
 #[test]
 fn a_load_that_has_yet_to_fall_to_its_forecast_is_not_answered_before() {
-    let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
-    let decide = |falls_to: f64| {
-        let mut memory = Memory::default();
-        let downtime = Duration::from_secs(5);
-        memory.changed(
-            &job.job,
-            i64::MIN / 2,
-            &job.config,
-            downtime,
-            &ChangeReason::MakeRoom,
-        );
-        memory.remember(&job, Duration::from_secs(300)).unwrap();
-        let jobs = std::slice::from_ref(&job);
-        let plan = plan_with(&tuner(falls_to), jobs, &[JobPolicy::default()], &ample(), &memory);
-        plan.jobs[0].decision.clone()
-    };
+    let decision = about_a_job_that_is_too_wide(0.5, 5);
     assert!(
-        matches!(decide(0.5), Decision::Hold(HoldReason::Falling { .. })),
-        "{}",
-        decide(0.5)
+        matches!(decision, Decision::Hold(HoldReason::Falling { .. })),
+        "{decision}"
     );
+    let decision = about_a_job_that_is_too_wide(1.0, 5);
     assert!(
-        matches!(decide(1.0), Decision::Change(ChangeReason::Pays { .. })),
-        "{}",
-        decide(1.0)
+        matches!(decision, Decision::Change(ChangeReason::Pays { .. })),
+        "{decision}"
     );
 }
 
 #[test]
 fn the_measured_downtime_of_the_job_enters_the_decision() {
-    let job = seen("j", 2 * STEP_MS, 6_000.0, 1_000.0, 12);
-    let decide = |downtime: u64| {
-        let mut memory = Memory::default();
-        memory.changed(
-            &job.job,
-            i64::MIN / 2,
-            &job.config,
-            Duration::from_secs(downtime),
-            &ChangeReason::MakeRoom,
-        );
-        memory.remember(&job, Duration::from_secs(300)).unwrap();
-        let plan = plan_with(
-            &tuner(1.0),
-            std::slice::from_ref(&job),
-            &[JobPolicy::default()],
-            &ample(),
-            &memory,
-        );
-        plan.jobs[0].decision.clone()
-    };
+    let decision = about_a_job_that_is_too_wide(1.0, 5);
     assert!(
-        matches!(decide(5), Decision::Change(ChangeReason::Pays { .. })),
-        "{}",
-        decide(5)
+        matches!(decision, Decision::Change(ChangeReason::Pays { .. })),
+        "{decision}"
     );
+    let decision = about_a_job_that_is_too_wide(1.0, 150);
     assert!(
-        matches!(decide(150), Decision::Hold(HoldReason::DoesNotPay { .. })),
-        "{}",
-        decide(150)
+        matches!(decision, Decision::Hold(HoldReason::DoesNotPay { .. })),
+        "{decision}"
     );
 }
 
@@ -252,7 +233,7 @@ fn a_full_cluster_serves_the_job_that_goes_first_and_says_who_got_less() {
     let slots: u64 = plan
         .jobs
         .iter()
-        .map(|job| u64::from(*parallelism(&job.config).iter().max().unwrap()))
+        .map(|job| u64::from(*job.config.parallelism().iter().max().unwrap()))
         .sum();
     assert!(slots <= cluster.slots(), "{plan}");
     assert!(

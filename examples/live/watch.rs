@@ -103,17 +103,11 @@ pub(crate) fn watch(
         };
         let seen = client.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(seen) = seen else { continue };
-        let parallelism: Vec<u32> = plan
-            .config
-            .operators
-            .iter()
-            .map(|operator| operator.parallelism)
-            .collect();
         let moment = Moment {
             at: from,
             arrival_rate: seen.sources[0].arrival_rate,
             backlog: seen.sources[0].backlog,
-            parallelism,
+            parallelism: plan.config.parallelism(),
         };
         let known = |value: Option<f64>| value.map_or("?".to_owned(), |value| format!("{value:.0}"));
         println!(

@@ -48,6 +48,15 @@ impl JobConfig {
         }
     }
 
+    /// The parallelism of each operator.
+    #[must_use]
+    pub fn parallelism(&self) -> Vec<u32> {
+        self.operators
+            .iter()
+            .map(|operator| operator.parallelism)
+            .collect()
+    }
+
     /// The number of subtasks of all operators.
     #[must_use]
     pub fn subtasks(&self) -> u64 {

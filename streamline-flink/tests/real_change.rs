@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use real::{
-    Shared, alone, client, expected, parallelism, program, rescale, results, start, until, until_running,
+    Shared, alone, client, expected, program, rescale, results, start, until_ended, until_running,
     with_parallelism,
 };
-use streamline_core::{JobId, JobStatus};
+use streamline_core::JobId;
 use streamline_flink::local::{LocalCluster, Version};
 use streamline_flink::rest::Program;
 use streamline_flink::{Change, FlinkClient, FlinkError, RestClient, conformance};
@@ -47,10 +47,7 @@ fn bounded(cluster: &LocalCluster, name: &str, seconds: u64) -> (Program, PathBu
 
 /// Waits until the job has finished and holds what it counted against what it must have.
 fn counted_exactly(client: &RestClient, job: &JobId, folder: &std::path::Path, records: u64) {
-    let ended = until(client, job, |seen| {
-        seen.as_ref().is_ok_and(|seen| seen.status == JobStatus::Ended)
-    });
-    ended.unwrap();
+    until_ended(client, job);
     assert_eq!(results(folder), expected(PARTITIONS, records, SELECTIVITY, KEYS));
 }
 
@@ -187,7 +184,7 @@ fn a_second_change_waits_for_the_cooldown_of_the_first() {
         "{:?}",
         first.elapsed()
     );
-    assert!(parallelism(&until_running(&client, &job)).contains(&3));
+    assert!(until_running(&client, &job).config.parallelism().contains(&3));
 }
 
 #[test]

@@ -70,11 +70,8 @@ fn a_job_outlives_its_job_manager_and_is_seen_again() {
     let seen = client.observe(&job);
     assert!(matches!(&seen, Err(error) if error.is_transient()), "{seen:?}");
     cluster.start_job_manager().unwrap();
-    let seen = until(&client, &job, |seen| {
-        seen.as_ref().is_ok_and(|seen| seen.status == JobStatus::Running)
-    });
     assert!(
-        seen.unwrap()
+        until_running(&client, &job)
             .operators
             .iter()
             .all(|operator| operator.input_rate.is_none_or(|rate| rate >= 0.0))

@@ -6,7 +6,7 @@ mod real;
 use std::time::{Duration, Instant};
 
 use approx::assert_relative_eq;
-use real::{Shared, alone, client, index, program, until, until_running};
+use real::{Shared, alone, client, index, program, until, until_ended, until_running};
 use streamline_core::{JobId, JobStatus, Observation};
 use streamline_flink::local::{LocalCluster, Version};
 use streamline_flink::{FlinkClient, FlinkError};
@@ -133,10 +133,7 @@ fn a_job_that_is_cancelled_finishes_or_fails_while_it_is_watched_is_seen_to_have
     until_running(&client, &cancelled);
     client.cancel(&cancelled).unwrap();
     for job in [&cancelled, &finished, &failed] {
-        until(&client, job, |seen| {
-            seen.as_ref().is_ok_and(|seen| seen.status == JobStatus::Ended)
-        })
-        .unwrap();
+        until_ended(&client, job);
         assert!(!client.jobs().unwrap().contains(job));
     }
 }

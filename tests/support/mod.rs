@@ -148,14 +148,6 @@ pub(crate) fn ample() -> Cluster {
     Cluster::uniform(16, 8.0, 32 << 30, 16).expect("sound")
 }
 
-pub(crate) fn parallelism(config: &JobConfig) -> Vec<u32> {
-    config
-        .operators
-        .iter()
-        .map(|operator| operator.parallelism)
-        .collect()
-}
-
 /// A controller around a tuner, with a policy for each job.
 pub(crate) fn controller(tuner: Tuner, policies: &[(&JobId, JobPolicy)]) -> Controller {
     policies

@@ -212,13 +212,7 @@ fn measure(
             ours_ms,
         );
     }
-    let parallelism: Vec<u32> = seen
-        .config
-        .operators
-        .iter()
-        .map(|config| config.parallelism)
-        .collect();
-    let flows = flows::flows(&seen.graph, passed, &parallelism);
+    let flows = flows::flows(&seen.graph, passed, &seen.config.parallelism());
     for (index, metrics) in seen.edges.iter_mut().enumerate() {
         *metrics = edge(&seen.graph, index, flows[index], passed, &seen.operators);
     }

@@ -179,7 +179,7 @@ impl Running {
 
     fn rooms(&self, model: &Model) -> Vec<f64> {
         let configs = &self.job.config.operators;
-        let parallelism: Vec<u32> = configs.iter().map(|config| config.parallelism).collect();
+        let parallelism = self.job.config.parallelism();
         let segments: Vec<u32> = configs.iter().map(|config| config.segment_bytes).collect();
         let room = |operator| {
             flow::room(
