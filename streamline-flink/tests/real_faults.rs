@@ -19,7 +19,7 @@ fn twenty_rescales_five_of_them_with_a_killed_task_manager_lose_and_double_nothi
     let client = client(&cluster, |options| options.with_catch_up(Duration::ZERO));
     let folder = cluster.folder().join("counted");
     // As long as the rescales take, and then some.
-    let records = 15_000;
+    let records = 13_000;
     let program = program(
         &cluster,
         &[
@@ -184,17 +184,16 @@ fn an_answer_that_is_too_long_is_not_read() {
     assert!(matches!(seen, Err(FlinkError::Malformed { .. })), "{seen:?}");
 }
 
-#[test]
-fn without_the_right_token_nobody_gets_in_and_the_secret_is_not_told() {
-    let cluster = start(Version::V2_3, |options| {
-        options.with_setting("web.submit.enable", "false")
-    });
-    let behind = cluster.url().trim_start_matches("http://").to_owned();
-    // A gate before the cluster that lets in who has the token.
-    let url = endpoint(move |mut stream| {
+/// A gate before a cluster that lets in who shows this.
+fn gate(cluster: &str, shown: &'static str) -> String {
+    let behind = cluster.trim_start_matches("http://").to_owned();
+    endpoint(move |mut stream| {
         let head = read_head(&mut stream);
-        let lower = head.to_lowercase();
-        if !lower.contains("authorization: bearer sesame") {
+        let authorised = head.lines().any(|line| {
+            let header = line.split_once(": ");
+            header.is_some_and(|(name, value)| name.eq_ignore_ascii_case("authorization") && value == shown)
+        });
+        if !authorised {
             let _ = stream
                 .write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             return;
@@ -203,21 +202,48 @@ fn without_the_right_token_nobody_gets_in_and_the_secret_is_not_told() {
         let mut cluster = TcpStream::connect(&behind).unwrap();
         cluster.write_all(head.as_bytes()).unwrap();
         let _ = std::io::copy(&mut cluster, &mut stream);
+    })
+}
+
+#[test]
+fn without_the_right_token_or_password_nobody_gets_in_and_the_secret_is_not_told() {
+    let cluster = start(Version::V2_3, |options| {
+        options.with_setting("web.submit.enable", "false")
     });
-    let with = |secret: &str| {
-        let authentication = Authentication::Bearer(secret.to_owned().into());
-        RestClient::connect(
-            RestOptions::new(&url)
-                .with_authentication(authentication)
-                .with_retries(0),
-        )
-        .unwrap()
+    let bearer = |secret: &str| Authentication::Bearer(secret.to_owned().into());
+    let basic = |secret: &str| Authentication::Basic {
+        user: "ali".into(),
+        password: secret.to_owned().into(),
     };
-    assert_eq!(with("sesame").jobs().unwrap(), []);
-    let refused = with("open-barley").jobs().unwrap_err();
-    assert!(
-        matches!(refused, FlinkError::Unauthorised { status: 401, .. }),
-        "{refused:?}"
-    );
-    assert!(!format!("{refused} {refused:?}").contains("barley"));
+    // The second is "ali:sesame" in Base64.
+    for (shown, right, wrong) in [
+        ("Bearer sesame", bearer("sesame"), bearer("open-barley")),
+        ("Basic YWxpOnNlc2FtZQ==", basic("sesame"), basic("open-barley")),
+    ] {
+        let url = gate(cluster.url(), shown);
+        let with = |authentication| {
+            let options = RestOptions::new(&url).with_authentication(authentication);
+            RestClient::connect(options.with_retries(0)).unwrap()
+        };
+        assert_eq!(with(right).jobs().unwrap(), []);
+        let refused = with(wrong).jobs().unwrap_err();
+        assert!(
+            matches!(refused, FlinkError::Unauthorised { status: 401, .. }),
+            "{refused:?}"
+        );
+        assert!(!format!("{refused} {refused:?}").contains("barley"));
+    }
+}
+
+#[test]
+fn behind_tls_a_cluster_is_trusted_by_its_certificate_and_only_by_it() {
+    let cluster = start(Version::V2_3, |options| options.with_tls());
+    let trusting = client(&cluster, |options| options);
+    let job = trusting.submit(&program(&cluster, &[]), 1).unwrap();
+    until_running(&trusting, &job);
+    rescale(&trusting, &job, &[("count", 2)]).unwrap();
+    let stranger = RestClient::connect(RestOptions::new(cluster.url()).with_retries(0)).unwrap();
+    let refused = stranger.jobs().unwrap_err();
+    assert!(matches!(refused, FlinkError::Unreachable { .. }), "{refused:?}");
+    assert!(format!("{refused:?}").contains("UnknownIssuer"), "{refused:?}");
 }

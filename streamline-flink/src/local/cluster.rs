@@ -8,6 +8,7 @@ use streamline_core::Cluster;
 use tempfile::TempDir;
 
 use super::process::{LOG4J, Process, log};
+use super::tls::Tls;
 use super::{Distribution, LocalClusterOptions, last_lines, local};
 use crate::{FlinkClient, FlinkError, RestClient, RestOptions};
 
@@ -33,6 +34,7 @@ pub struct LocalCluster {
     _zookeeper: Option<Process>,
     started: u32,
     url: String,
+    tls: Option<Tls>,
     folder: TempDir,
 }
 
@@ -49,8 +51,11 @@ impl LocalCluster {
             .map_err(|error| local("temporary folder", error))?;
         fs::write(folder.path().join(LOG4J.0), LOG4J.1).map_err(writing)?;
         let [rest, rpc, zookeeper] = free_ports()?;
+        let tls = options.tls.then(|| Tls::make(folder.path())).transpose()?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let mut cluster = Self {
-            url: format!("http://127.0.0.1:{rest}"),
+            url: format!("{scheme}://127.0.0.1:{rest}"),
+            tls,
             _zookeeper: options
                 .high_availability
                 .then(|| start_zookeeper(&distribution, folder.path(), zookeeper))
@@ -63,7 +68,8 @@ impl LocalCluster {
             options,
         };
         cluster.configure(rest, rpc, zookeeper)?;
-        cluster.start_job_manager()?;
+        // All at once: a TaskManager tries again until there is a JobManager.
+        cluster.launch_job_manager()?;
         for _ in 0..cluster.options.task_managers {
             cluster.launch_task_manager()?;
         }
@@ -76,6 +82,16 @@ impl LocalCluster {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// What a client needs to talk to it.
+    #[must_use]
+    pub fn rest_options(&self) -> RestOptions {
+        let options = RestOptions::new(&self.url);
+        match &self.tls {
+            Some(tls) => options.with_root_certificates(tls.certificate.clone()),
+            None => options,
+        }
     }
 
     /// Its temporary folder, with configuration, logs, checkpoints and savepoints.
@@ -125,6 +141,11 @@ impl LocalCluster {
     /// # Errors
     /// [`FlinkError::Local`] if it does not.
     pub fn start_job_manager(&mut self) -> Result<(), FlinkError> {
+        self.launch_job_manager()?;
+        self.until(|seen| seen.is_some())
+    }
+
+    fn launch_job_manager(&mut self) -> Result<(), FlinkError> {
         self.job_manager = Some(Process::start(
             &self.distribution.class_path(),
             &["-Xmx400m"],
@@ -133,7 +154,7 @@ impl LocalCluster {
             self.folder.path(),
             JOB_MANAGER.0,
         )?);
-        self.until(|seen| seen.is_some())
+        Ok(())
     }
 
     fn launch_task_manager(&mut self) -> Result<String, FlinkError> {
@@ -141,22 +162,22 @@ impl LocalCluster {
         self.started += 1;
         let mut arguments = vec!["-c".to_owned(), self.folder.path().display().to_string()];
         // Without Flink's start scripts all sizes have to be given.
-        for setting in [
-            &format!("taskmanager.resource-id={id}"),
-            &format!("taskmanager.numberOfTaskSlots={}", self.options.slots),
-            &format!("taskmanager.cpu.cores={}.0", self.options.slots),
-            "taskmanager.memory.task.heap.size=256m",
-            "taskmanager.memory.task.off-heap.size=0",
-            "taskmanager.memory.network.min=64m",
-            "taskmanager.memory.network.max=64m",
-            "taskmanager.memory.managed.size=128m",
-            "taskmanager.memory.framework.heap.size=128m",
-            "taskmanager.memory.framework.off-heap.size=128m",
-            "taskmanager.memory.jvm-metaspace.size=256m",
-            "taskmanager.memory.jvm-overhead.min=128m",
-            "taskmanager.memory.jvm-overhead.max=128m",
+        for (key, value) in [
+            ("resource-id", id.as_str()),
+            ("numberOfTaskSlots", &self.options.slots.to_string()),
+            ("cpu.cores", &format!("{}.0", self.options.slots)),
+            ("memory.task.heap.size", "256m"),
+            ("memory.task.off-heap.size", "0"),
+            ("memory.network.min", "64m"),
+            ("memory.network.max", "64m"),
+            ("memory.managed.size", "128m"),
+            ("memory.framework.heap.size", "128m"),
+            ("memory.framework.off-heap.size", "128m"),
+            ("memory.jvm-metaspace.size", "256m"),
+            ("memory.jvm-overhead.min", "128m"),
+            ("memory.jvm-overhead.max", "128m"),
         ] {
-            arguments.extend(["-D".to_owned(), setting.to_owned()]);
+            arguments.extend(["-D".to_owned(), format!("taskmanager.{key}={value}")]);
         }
         let process = Process::start(
             &self.distribution.class_path(),
@@ -208,10 +229,14 @@ impl LocalCluster {
             ("metrics.latency.interval", "500".into()),
             ("heartbeat.interval", "1000".into()),
             ("heartbeat.timeout", "10000".into()),
+            ("cluster.registration.error-delay", "300".into()),
             ("restart-strategy.type", "fixed-delay".into()),
             ("restart-strategy.fixed-delay.attempts", "100".into()),
             ("restart-strategy.fixed-delay.delay", "200 ms".into()),
         ] {
+            default(key, value);
+        }
+        for (key, value) in self.tls.iter().flat_map(Tls::settings) {
             default(key, value);
         }
         if self.options.high_availability {
@@ -234,7 +259,7 @@ impl LocalCluster {
 
     /// Waits until the cluster looks as it should.
     fn until(&mut self, is_so: impl Fn(Option<&Cluster>) -> bool) -> Result<(), FlinkError> {
-        let client = RestClient::connect(RestOptions::new(&self.url).with_retries(0))?;
+        let client = RestClient::connect(self.rest_options().with_retries(0))?;
         let deadline = Instant::now() + PATIENCE;
         loop {
             if is_so(client.cluster().ok().as_ref()) {

@@ -8,10 +8,10 @@
 //!
 //! ```no_run
 //! use streamline_flink::local::{LocalCluster, LocalClusterOptions, Version};
-//! use streamline_flink::{FlinkClient, RestClient, RestOptions};
+//! use streamline_flink::{FlinkClient, RestClient};
 //!
 //! let cluster = LocalCluster::start(LocalClusterOptions::new(Version::V2_3).with_task_managers(2))?;
-//! let client = RestClient::connect(RestOptions::new(cluster.url()))?;
+//! let client = RestClient::connect(cluster.rest_options())?;
 //! let job = client.submit(&cluster.distribution().pipeline()?.with_arguments(["--schedule", "0:500"]), 1)?;
 //! println!("{:?}", client.observe(&job)?);
 //! # Ok::<(), streamline_flink::FlinkError>(())
@@ -22,6 +22,7 @@ mod compile;
 mod distribution;
 mod options;
 mod process;
+mod tls;
 
 pub use cluster::LocalCluster;
 pub use distribution::{Distribution, Version};

@@ -26,6 +26,8 @@ pub struct LocalClusterOptions {
     pub slots: u32,
     /// Whether jobs outlive their JobManager, by a `ZooKeeper` beside it. Default: no.
     pub high_availability: bool,
+    /// Whether the REST API is behind TLS, with a certificate of the cluster's own. Default: no.
+    pub tls: bool,
     /// Flink's settings, over ours: the adaptive scheduler, 1 s between a cluster's looks at its counters, checkpoints in the
     /// cluster's folder, and waits of a second or two before a change.
     pub settings: BTreeMap<String, String>,
@@ -40,6 +42,7 @@ impl LocalClusterOptions {
             task_managers: 1,
             slots: 4,
             high_availability: false,
+            tls: false,
             settings: BTreeMap::new(),
         }
     }
@@ -62,6 +65,13 @@ impl LocalClusterOptions {
     #[must_use]
     pub fn with_high_availability(mut self) -> Self {
         self.high_availability = true;
+        self
+    }
+
+    /// Puts the REST API behind TLS. Needs `keytool`, which comes with `java`.
+    #[must_use]
+    pub fn with_tls(mut self) -> Self {
+        self.tls = true;
         self
     }
 

@@ -50,7 +50,7 @@ pub(crate) fn start(
 }
 
 pub(crate) fn client(cluster: &LocalCluster, more: impl FnOnce(RestOptions) -> RestOptions) -> RestClient {
-    let options = RestOptions::new(cluster.url()).with_patience(Duration::from_secs(60));
+    let options = cluster.rest_options().with_patience(Duration::from_secs(60));
     RestClient::connect(more(options)).expect("sound options")
 }
 
