@@ -72,6 +72,11 @@ public final class Pipeline {
             DataStream<Long> right = named(parsed.rebalance().map(new Pass(cost("right"))), "right");
             parsed = left.union(right);
         }
+        long stages = arguments.whole("stages", 0);
+        for (int stage = 1; stage <= stages; stage++) {
+            String name = "stage" + stage;
+            parsed = named(parsed.rebalance().map(new Pass(cost(name))), name);
+        }
         int keys = (int) arguments.whole("keys", 64);
         Count count =
                 new Count(
