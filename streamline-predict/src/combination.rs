@@ -1,15 +1,19 @@
 use std::fmt;
+#[cfg(feature = "burn")]
+use std::time::Duration;
 
 use streamline_core::TimeSeries;
 
 use crate::residuals::LEVELS;
+#[cfg(feature = "burn")]
+use crate::{Baseline, Transformer, TransformerOptions};
 use crate::{Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor};
 
 /// A weighted mean of several predictors, with weights from how each did on the newest part of what it is fitted on.
 ///
 /// Fitting fits each member on the older four fifths, forecasts the newest fifth from origins evenly spread over it,
-/// and fits again on everything; it thus takes twice the time of the members. A member's weight at a
-/// step falls with the fourth power of its mean absolute error there, and one whose error is 1.5 times the least or more has none. A member that refuses
+/// and fits again on everything; it thus takes twice the time of the members, which are fitted at the same time. A member's weight at a
+/// step falls with the square of its mean absolute error there, and one whose error is 1.5 times the least or more has none. A member that refuses
 /// a history, because it is too short for it, is left out of that forecast, so a history of one point already has one.
 ///
 /// # Examples
@@ -55,6 +59,38 @@ impl fmt::Debug for Combination {
 }
 
 impl Combination {
+    /// The strongest there is here, for points this far apart: the members of the default, and two [`Transformer`]s, one that
+    /// corrects the ridge regression and one that starts from the last value.
+    ///
+    /// On measured loads it errs a quarter less than ridge regression alone; fitting it on weeks of five-minute points takes
+    /// tens of seconds. Where a history is too short for the networks it does without them.
+    ///
+    /// # Errors
+    /// [`PredictError::InvalidOption`] if the step is not one that the networks can be shaped for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use streamline_predict::Combination;
+    ///
+    /// let predictor = Combination::for_step(Duration::from_secs(300))?;
+    /// assert_eq!(predictor.weights().count(), 5);
+    /// # Ok::<(), streamline_predict::PredictError>(())
+    /// ```
+    #[cfg(feature = "burn")]
+    pub fn for_step(step: Duration) -> Result<Self, PredictError> {
+        let mut combination = Self::default();
+        for baseline in [Baseline::Ridge, Baseline::LastValue] {
+            let options = TransformerOptions {
+                baseline,
+                ..TransformerOptions::for_step(step)
+            };
+            combination.members.push(Box::new(Transformer::new(options)?));
+        }
+        Ok(combination)
+    }
+
     /// Combines members, the least demanding first, compared on forecasts of `horizon` points (at least 1).
     ///
     /// Before it is fitted, the first member that answers forecasts alone.
@@ -76,6 +112,27 @@ impl Combination {
             weights.sum::<f64>() / steps
         };
         names.enumerate().map(move |(member, name)| (name, mean(member)))
+    }
+
+    /// Fits a member on everything, and gives the errors that it made when it knew only what is older.
+    fn fit_member(
+        &self,
+        member: &mut dyn WorkloadPredictor,
+        older: &[TimeSeries],
+        history: &[TimeSeries],
+    ) -> Option<Vec<f64>> {
+        let told = match member.fit(older) {
+            Ok(()) => self.errors(member, history),
+            Err(_) => None,
+        };
+        // Whatever could be told of it, it should know all that there is to know.
+        match member.fit(history) {
+            Ok(()) => told,
+            Err(error) => {
+                tracing::debug!(member = member.name(), %error, "left out of the combination");
+                None
+            }
+        }
     }
 
     /// The mean absolute errors of a member, step by step, on the newest fifth of the histories, each in units of its
@@ -124,7 +181,7 @@ fn weights_of(errors: &[Option<f64>]) -> Vec<f64> {
     let least = errors.iter().flatten().copied().fold(f64::MAX, f64::min);
     let weight = |error: &Option<f64>| match *error {
         Some(error) if error <= least => 1.0,
-        Some(error) if error < 1.5 * least => (least / error).powi(4),
+        Some(error) if error < 1.5 * least => (least / error).powi(2),
         _ => 0.0,
     };
     let weights: Vec<f64> = errors.iter().map(weight).collect();
@@ -151,19 +208,15 @@ impl WorkloadPredictor for Combination {
         }
         let older: Vec<TimeSeries> = history.iter().map(older).collect();
         let mut members = std::mem::take(&mut self.members);
-        let mut errors = Vec::with_capacity(members.len());
-        for member in &mut members {
-            let told = match member.fit(&older) {
-                Ok(()) => self.errors(member.as_ref(), history),
-                Err(_) => None,
-            };
-            // Whatever could be told of it, it should know all that there is to know.
-            let fitted = member.fit(history);
-            if let Err(error) = &fitted {
-                tracing::debug!(member = member.name(), %error, "left out of the combination");
-            }
-            errors.push(told.filter(|_| fitted.is_ok()));
-        }
+        let this = &*self;
+        let errors: Vec<_> = std::thread::scope(|scope| {
+            let fits: Vec<_> = members
+                .iter_mut()
+                .map(|member| scope.spawn(|| this.fit_member(member.as_mut(), &older, history)))
+                .collect();
+            // A member that panics is left out, as one that refuses is.
+            fits.into_iter().map(|fit| fit.join().ok().flatten()).collect()
+        });
         self.members = members;
         self.weights = (0..self.horizon)
             .map(|step| {

@@ -61,4 +61,12 @@ pub enum PredictError {
         /// What is wrong with it, with the place.
         reason: String,
     },
+    /// What was written of a model does not hold together.
+    #[error("not what a predictor `{name}` was written as: {reason}")]
+    Unsound {
+        /// Name of the predictor.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }

@@ -23,4 +23,4 @@ pub use predictor::WorkloadPredictor;
 pub use ridge::{Ridge, RidgeOptions};
 pub use seasonal_naive::SeasonalNaive;
 #[cfg(feature = "burn")]
-pub use transformer::{Backend, Progress, TrainingReport, Transformer, TransformerOptions};
+pub use transformer::{Backend, Baseline, Progress, TrainingReport, Transformer, TransformerOptions};

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
 use crate::residuals::LEVELS;
@@ -6,6 +7,7 @@ use crate::{Forecast, PredictError, WorkloadPredictor};
 mod features;
 mod options;
 mod regression;
+mod saved;
 #[cfg(test)]
 mod tests;
 
@@ -53,7 +55,8 @@ const FLAT: f64 = 1e-9;
 /// assert!((forecast.point()[3] - values[291]).abs() < 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "saved::Saved", into = "saved::Saved")]
 pub struct Ridge {
     options: RidgeOptions,
     learnt: Option<Learnt>,
@@ -70,10 +73,9 @@ impl Default for Ridge {
 }
 
 /// What fitting left.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Learnt {
     layout: Layout,
-    step_ms: u64,
     steps: Vec<Step>,
 }
 
@@ -102,6 +104,21 @@ impl Ridge {
     #[must_use]
     pub fn options(&self) -> &RidgeOptions {
         &self.options
+    }
+
+    /// Whether it has been fitted.
+    #[must_use]
+    pub fn is_fitted(&self) -> bool {
+        self.learnt.is_some()
+    }
+
+    /// The points that follow `history`, of which the last is at `last_ms`, as many as were trained; none if it is too short
+    /// or nothing has been learnt.
+    #[cfg(feature = "burn")]
+    pub(crate) fn medians(&self, history: &[f64], last_ms: i64) -> Option<Vec<f64>> {
+        let learnt = self.learnt.as_ref()?;
+        let first = history.len().checked_sub(learnt.layout.lookback)?;
+        Some(learnt.stretch(history.get(first..)?, last_ms).swap_remove(MEDIAN))
     }
 
     /// Origins that train and origins that validate: a series and the index of the last point of the window.
@@ -197,11 +214,7 @@ impl WorkloadPredictor for Ridge {
             .map(|step| Step::fit(&rows(&training, step), &rows(&validation, step)))
             .collect::<Option<Vec<_>>>()
             .ok_or(too_short)?;
-        self.learnt = Some(Learnt {
-            layout,
-            step_ms,
-            steps,
-        });
+        self.learnt = Some(Learnt { layout, steps });
         Ok(())
     }
 
@@ -209,7 +222,7 @@ impl WorkloadPredictor for Ridge {
         let learnt = self.learnt.as_ref().ok_or_else(|| PredictError::NotFitted {
             name: self.name().into(),
         })?;
-        if history.step_ms() != learnt.step_ms {
+        if history.step_ms() != learnt.layout.step_ms {
             return Err(step_differs(history.step_ms()));
         }
         let lookback = learnt.layout.lookback;

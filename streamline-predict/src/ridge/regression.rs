@@ -1,6 +1,7 @@
 //! Closed-form ridge regression of one step.
 
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
 
 use crate::residuals::{LEVELS, quantile};
 
@@ -16,9 +17,9 @@ pub(super) struct Rows {
 }
 
 /// What was learnt for a step: the point and the quantiles of its error, in units of the window's deviation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     pub(super) errors: [f64; LEVELS.len()],
 }
 

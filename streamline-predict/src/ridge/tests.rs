@@ -114,3 +114,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_written_of_a_regression_is_read_as_the_same_and_what_does_not_fit_is_refused() {
+    let series = TimeSeries::from_values(0, 1, &wave(200)).unwrap();
+    let model = fitted(std::slice::from_ref(&series));
+    let text = serde_json::to_string(&model).unwrap();
+    let read: Ridge = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, model);
+    assert_eq!(
+        read.forecast(&series, 7).unwrap(),
+        model.forecast(&series, 7).unwrap()
+    );
+    let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (path, value) in [
+        ("/options/lags", serde_json::json!(9)),
+        ("/options/horizon", serde_json::json!(4)),
+        ("/learnt/period", serde_json::json!(0)),
+        ("/learnt/period", serde_json::json!(u64::MAX)),
+        ("/learnt/waves/0", serde_json::json!(65)),
+        ("/learnt/steps/0/weights", serde_json::json!([])),
+    ] {
+        let mut spoilt = written.clone();
+        *spoilt.pointer_mut(path).unwrap() = value;
+        assert!(serde_json::from_value::<Ridge>(spoilt).is_err(), "{path}");
+    }
+}

@@ -7,6 +7,7 @@ use streamline_core::TimeSeries;
 
 use crate::{Forecast, PredictError, WorkloadPredictor};
 
+mod baseline;
 mod envelope;
 mod model_file;
 mod network;
@@ -16,19 +17,21 @@ mod tests;
 mod training;
 mod windows;
 
+pub use baseline::Baseline;
 pub use options::{Backend, TransformerOptions};
 pub use training::{Progress, TrainingReport};
 
+use baseline::Base;
 use network::{LEVELS, MEDIAN, Network, device, host};
 use training::Trained;
-use windows::{Base, Terms, Windows};
+use windows::{Terms, Windows};
 
 /// A small Transformer that forecasts the median and quantiles 0.1, 0.9, 0.95 and 0.99 of a load.
 ///
 /// A window of the history is put in its own terms (relative to its last value, in units of its standard deviation), so
-/// that one network serves sources of any size. A base forecast, the last value drawn towards the value one period ago,
-/// is worked out first; patches of the window become tokens, and the network says what must be added to the base at
-/// each step, all steps at once. Before training it adds nothing.
+/// that one network serves sources of any size. A baseline, by default a [`Ridge`](crate::Ridge) regression, forecasts first;
+/// patches of the window and that forecast become tokens, and the network says what must be added to the baseline at each
+/// step, all steps at once. Before training it adds nothing.
 ///
 /// Training minimises the pinball loss with `AdamW`, stops early by the newest windows of each series and keeps the
 /// weights of the best epoch. It is deterministic for a seed on one machine and backend; across machines the last bits
@@ -37,12 +40,13 @@ use windows::{Base, Terms, Windows};
 ///
 /// A horizon longer than the trained one is reached by forecasting on from the medians, the spread of each stretch
 /// being added to that of the stretch before. A forecast is not negative where the history is not. A window that is
-/// constant is forecast to remain so. The times of points are not looked at: give `forecast` points as far apart as
-/// those of `fit`.
+/// constant is forecast to remain so. Give `forecast` points as far apart as those of `fit`.
 ///
 /// # Examples
 ///
 /// ```
+/// use std::time::Duration;
+///
 /// use streamline_core::TimeSeries;
 /// use streamline_predict::{Transformer, TransformerOptions, WorkloadPredictor};
 ///
@@ -54,7 +58,7 @@ use windows::{Base, Terms, Windows};
 ///     lookback: 24,
 ///     horizon: 6,
 ///     patch: 6,
-///     period: Some(12),
+///     period: Some(Duration::from_secs(720)),
 ///     epochs: 5,
 ///     ..TransformerOptions::default()
 /// })?;
@@ -202,21 +206,28 @@ impl Transformer {
     }
 
     /// The quantiles of the next `horizon` points, as trained: a list of values for each level. None if the backend
-    /// fails.
-    fn stretch(&self, learnt: &Learnt, window: &[f64]) -> Option<Vec<Vec<f64>>> {
-        let horizon = self.options.horizon;
+    /// fails or there are fewer than [`lookback`](WorkloadPredictor::lookback) points.
+    fn stretch(&self, learnt: &Learnt, points: &[f64], last_ms: i64) -> Option<Vec<Vec<f64>>> {
+        let TransformerOptions {
+            lookback, horizon, ..
+        } = self.options;
+        let window = points.get(points.len().checked_sub(lookback)?..)?;
         let Some(terms) = Terms::of(window) else {
             let last = window.last().copied()?;
             return Some(vec![vec![last; horizon]; LEVELS.len()]);
         };
-        let normalised: Vec<f64> = window.iter().map(|&value| terms.normalise(value)).collect();
-        let inputs: Vec<f32> = normalised.iter().map(|&value| value as f32).collect();
-        let inputs = TensorData::new(inputs, [1, self.options.lookback]);
-        let added = host(learnt.network.forward(Tensor::from_data(inputs, &learnt.device)))?;
+        let steps = learnt.base.steps(&self.options, &terms, points, last_ms)?;
+        let row = |values: &mut dyn Iterator<Item = f64>, width: usize| {
+            let values: Vec<f32> = values.map(|value| value as f32).collect();
+            Tensor::from_data(TensorData::new(values, [1, width]), &learnt.device)
+        };
+        let inputs = row(&mut window.iter().map(|&value| terms.normalise(value)), lookback);
+        let bases = row(&mut steps.iter().copied(), horizon);
+        let added = host(learnt.network.forward(inputs, bases))?;
         let restored = |added: &[f32]| {
-            let steps = added.iter().enumerate();
+            let steps = added.iter().zip(&steps);
             steps
-                .map(|(step, &added)| terms.restore(learnt.base.at(&normalised, step) + f64::from(added)))
+                .map(|(&added, step)| terms.restore(step + f64::from(added)))
                 .collect()
         };
         Some(added.chunks_exact(horizon).map(restored).collect())
@@ -229,7 +240,8 @@ impl WorkloadPredictor for Transformer {
     }
 
     fn lookback(&self) -> usize {
-        self.options.lookback
+        let base = self.learnt.as_ref().map_or(0, |learnt| learnt.base.lookback());
+        self.options.lookback.max(base)
     }
 
     fn fit(&mut self, history: &[TimeSeries]) -> Result<(), PredictError> {
@@ -238,7 +250,7 @@ impl WorkloadPredictor for Transformer {
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
         let learnt = self.learnt()?;
-        let lookback = self.options.lookback;
+        let lookback = self.lookback();
         let mut window = history.tail(lookback).filled();
         if window.len() < lookback {
             return Err(PredictError::HistoryTooShort {
@@ -255,8 +267,9 @@ impl WorkloadPredictor for Transformer {
         // How far each quantile was from the median where the last stretch ended.
         let mut spread = [0.0; LEVELS.len()];
         while quantiles[MEDIAN].len() < horizon {
+            let last_ms = history.time_ms(history.len() - 1 + quantiles[MEDIAN].len());
             let stretch = self
-                .stretch(learnt, &window)
+                .stretch(learnt, &window, last_ms)
                 .ok_or(PredictError::InvalidForecast {
                     reason: "the backend did not give its result",
                 })?;

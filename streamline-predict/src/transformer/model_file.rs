@@ -7,11 +7,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::baseline::Base;
 use super::envelope::Envelope;
 use super::network::weight_count;
 use super::options::TransformerOptions;
 use super::training::{Trained, TrainingReport};
-use super::windows::Base;
 use super::{Learnt, Transformer};
 use crate::PredictError;
 
@@ -77,7 +77,7 @@ fn decode(body: &[u8]) -> Result<Transformer, String> {
         .check()
         .map_err(|error| format!("its header: {error}"))?;
     if !header.base.is_sound(&header.options) {
-        return Err("its header: the base forecast does not fit the options".into());
+        return Err("its header: the baseline does not fit the options".into());
     }
     let (weights, rest) = weights.as_chunks::<4>();
     if !rest.is_empty() {

@@ -1,6 +1,6 @@
 //! The network: patches of a window become tokens, an encoder relates them, a linear head reads the forecast off.
 //!
-//! Patches as tokens follow `PatchTST` (Nie et al. 2023), the encoder layers are those of Vaswani et al. 2017 with the
+//! The baseline's forecast is one more token. Patches as tokens follow `PatchTST` (Nie et al. 2023), the encoder layers are those of Vaswani et al. 2017 with the
 //! normalisation in front (Xiong et al. 2020), and the linear path beside them is that of `NLinear` (Zeng et al. 2023).
 
 use burn::Tensor;
@@ -145,10 +145,11 @@ impl Layer {
     }
 }
 
-/// Maps normalised windows to quantiles of what the base forecast leaves over.
+/// Maps normalised windows to quantiles of what the baseline leaves over.
 #[derive(Module, Debug)]
 pub(super) struct Network {
     embed: Dense,
+    embed_base: Dense,
     position: Param<Tensor<2>>,
     layers: Vec<Layer>,
     norm: Norm,
@@ -161,17 +162,18 @@ pub(super) struct Network {
 impl Network {
     /// A network whose parameters come from `source`, one after another, in the order of [`Network::weights`].
     pub(super) fn new(options: &TransformerOptions, source: Source<'_>, device: &Device) -> Self {
-        let (width, tokens) = (options.d_model, options.lookback / options.patch);
+        let (width, tokens) = (options.d_model, tokens(options));
         let outputs = LEVELS.len() * options.horizon;
         let zero = Start::Constant(0.0);
         Self {
             embed: Dense::glorot(options.patch, width, source, device),
+            embed_base: Dense::glorot(options.horizon, width, source, device),
             position: parameter([tokens, width], Start::Uniform(0.02), source, device),
             layers: (0..options.layers)
                 .map(|_| Layer::new(options, source, device))
                 .collect(),
             norm: Norm::new(width, source, device),
-            // Zero, so that training starts at the base.
+            // Zero, so that training starts at the baseline.
             head: Dense::new(tokens * width, outputs, zero, source, device),
             linear: parameter([options.lookback, options.horizon], zero, source, device),
             from_gaps: Tensor::from_data(TensorData::from([FROM_GAPS]), device),
@@ -204,6 +206,7 @@ impl Network {
     pub(super) fn weights(&self) -> Option<Vec<f32>> {
         let mut parameters = Vec::new();
         self.embed.collect(&mut parameters);
+        self.embed_base.collect(&mut parameters);
         parameters.push(self.position.val().flatten(0, 1));
         for layer in &self.layers {
             layer.collect(&mut parameters);
@@ -218,13 +221,17 @@ impl Network {
         weights.iter().all(|weight| weight.is_finite()).then_some(weights)
     }
 
-    /// Windows `[windows, lookback]` to quantiles `[windows, levels, horizon]`, ascending along the levels.
-    pub(super) fn forward(&self, windows: Tensor<2>) -> Tensor<3> {
+    /// Windows `[windows, lookback]` and what the baseline says of them, `[windows, horizon]`, to quantiles
+    /// `[windows, levels, horizon]`, ascending along the levels.
+    pub(super) fn forward(&self, windows: Tensor<2>, bases: Tensor<2>) -> Tensor<3> {
         let [count, lookback] = windows.dims();
         let [tokens, width] = self.position.val().dims();
         let [_, horizon] = self.linear.val().dims();
-        let patches = windows.clone().reshape([count * tokens, lookback / tokens]);
-        let embedded = self.embed.forward(patches).reshape([count, tokens, width]);
+        let patches = tokens - 1;
+        let cut = windows.clone().reshape([count * patches, lookback / patches]);
+        let embedded = self.embed.forward(cut).reshape([count, patches, width]);
+        let expected = self.embed_base.forward(bases).reshape([count, 1, width]);
+        let embedded = Tensor::cat(vec![embedded, expected], 1);
         let placed = embedded + self.position.val().unsqueeze::<3>();
         let mut rows = placed.reshape([count * tokens, width]);
         for layer in &self.layers {
@@ -265,14 +272,20 @@ pub(super) fn device(backend: Backend) -> Device {
     }
 }
 
+/// One for each patch and one for the baseline.
+fn tokens(options: &TransformerOptions) -> usize {
+    options.lookback / options.patch + 1
+}
+
 /// How many weights a network with these options has.
 pub(super) fn weight_count(options: &TransformerOptions) -> usize {
     let (width, wide) = (options.d_model, options.feed_forward);
-    let tokens = options.lookback / options.patch;
+    let tokens = tokens(options);
     let dense = |inputs: usize, outputs: usize| inputs.saturating_add(1).saturating_mul(outputs);
     let layer = 4 * dense(width, width) + 4 * width + dense(width, wide) + dense(wide, width);
     [
         dense(options.patch, width),
+        dense(options.horizon, width),
         tokens.saturating_mul(width),
         options.layers.saturating_mul(layer),
         2 * width,
@@ -294,13 +307,16 @@ mod tests {
             lookback: 12,
             horizon: 3,
             patch: 4,
-            period: None,
             d_model: 6,
             heads: 2,
             layers: 2,
             feed_forward: 5,
             ..TransformerOptions::default()
         }
+    }
+
+    fn tensor(values: Vec<f32>, shape: [usize; 2]) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values, shape), &device(Backend::Flex))
     }
 
     #[test]
@@ -324,7 +340,7 @@ mod tests {
             .collect();
         let network = Network::with_weights(&options, &weights, &device);
         let windows: Vec<f32> = (0..5 * 12).map(|_| rng.random_range(-3.0..3.0)).collect();
-        let out = network.forward(Tensor::from_data(TensorData::new(windows, [5, 12]), &device));
+        let out = network.forward(tensor(windows, [5, 12]), tensor(vec![0.5; 5 * 3], [5, 3]));
         assert_eq!(out.dims(), [5, LEVELS.len(), 3]);
         for window in host(out).unwrap().chunks_exact(LEVELS.len() * 3) {
             for (lower, upper) in window.iter().zip(&window[3..]) {
@@ -334,12 +350,12 @@ mod tests {
     }
 
     #[test]
-    fn an_untrained_network_adds_nothing_to_the_base() {
+    fn an_untrained_network_adds_nothing_to_the_baseline() {
         let options = tiny();
         let device = device(Backend::Flex);
         let network = Network::drawn(&options, &mut ChaCha8Rng::seed_from_u64(1), &device);
         let windows: Vec<f32> = (0..12).map(|index| index as f32).collect();
-        let out = network.forward(Tensor::from_data(TensorData::new(windows, [1, 12]), &device));
+        let out = network.forward(tensor(windows, [1, 12]), tensor(vec![0.5; 3], [1, 3]));
         let out = host(out).unwrap();
         assert!(out[MEDIAN * 3..][..3].iter().all(|&median| median.abs() < 1e-9));
         assert!(out[0] < 0.0 && out[2 * 3] > 0.0);

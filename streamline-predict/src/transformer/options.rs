@@ -1,6 +1,11 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
+use super::baseline::Baseline;
 use crate::PredictError;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// The Burn backend that trains a network and runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -45,15 +50,17 @@ pub struct TransformerOptions {
     pub horizon: usize,
     /// Points that make up one token, at least 1. Default 24, two hours.
     pub patch: usize,
-    /// Points after which a pattern repeats, 1 to `lookback`; none if there is no such pattern. Default 288, a day.
-    pub period: Option<usize>,
-    /// Width of a token, 1 to 512, a multiple of `heads`. Default 32.
+    /// What it starts from. Default a ridge regression.
+    pub baseline: Baseline,
+    /// Time after which a pattern repeats, for the baseline; none if there is no such pattern. Default a day.
+    pub period: Option<Duration>,
+    /// Width of a token, 1 to 512, a multiple of `heads`. Default 64.
     pub d_model: usize,
     /// Attention heads, at least 1. Default 4.
     pub heads: usize,
     /// Encoder layers, 1 to 16. Default 2.
     pub layers: usize,
-    /// Units of the feed-forward part of a layer, 1 to 4,096. Default 64.
+    /// Units of the feed-forward part of a layer, 1 to 4,096. Default 128.
     pub feed_forward: usize,
     /// The most passes over the training windows, 1 to 100,000. Default 40.
     pub epochs: usize,
@@ -82,11 +89,12 @@ impl Default for TransformerOptions {
             lookback: 288,
             horizon: 24,
             patch: 24,
-            period: Some(288),
-            d_model: 32,
+            baseline: Baseline::default(),
+            period: Some(DAY),
+            d_model: 64,
             heads: 4,
             layers: 2,
-            feed_forward: 64,
+            feed_forward: 128,
             epochs: 40,
             patience: 6,
             batch: 64,
@@ -101,6 +109,36 @@ impl Default for TransformerOptions {
 }
 
 impl TransformerOptions {
+    /// The defaults for points this far apart: a day in twelve patches, where that is at most 512 points; else 288 points.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use streamline_predict::TransformerOptions;
+    ///
+    /// let quarters = TransformerOptions::for_step(Duration::from_secs(900));
+    /// assert_eq!((quarters.lookback, quarters.patch), (96, 8));
+    /// let seconds = TransformerOptions::for_step(Duration::from_secs(1));
+    /// assert_eq!((seconds.lookback, seconds.patch), (288, 24));
+    /// ```
+    #[must_use]
+    pub fn for_step(step: Duration) -> Self {
+        const PATCHES: usize = 12;
+        const MOST: usize = 512;
+        let defaults = Self::default();
+        let points = usize::try_from(DAY.as_millis() / step.as_millis().max(1)).unwrap_or(usize::MAX);
+        if !(PATCHES..=MOST).contains(&points) {
+            return defaults;
+        }
+        let patch = points / PATCHES;
+        Self {
+            lookback: patch * PATCHES,
+            patch,
+            ..defaults
+        }
+    }
+
     /// The most weights that a network may have.
     pub const MAX_WEIGHTS: usize = 1 << 24;
 
@@ -151,11 +189,6 @@ impl TransformerOptions {
         if !self.d_model.is_multiple_of(self.heads) {
             return refuse("d_model", self.d_model as f64, "a multiple of heads");
         }
-        if let Some(period) = self.period
-            && !(1..=self.lookback).contains(&period)
-        {
-            return refuse("period", period as f64, "1 to lookback");
-        }
         let weights = super::network::weight_count(self);
         if weights > Self::MAX_WEIGHTS {
             return refuse("number of weights", weights as f64, "at most 16777216");
@@ -190,9 +223,7 @@ mod tests {
         assert_eq!(refused(|options| options.lookback = 290), "lookback");
         assert_eq!(refused(|options| options.horizon = usize::MAX), "horizon");
         assert_eq!(refused(|options| options.patch = 0), "patch");
-        assert_eq!(refused(|options| options.period = Some(0)), "period");
-        assert_eq!(refused(|options| options.period = Some(289)), "period");
-        assert_eq!(refused(|options| options.d_model = 33), "d_model");
+        assert_eq!(refused(|options| options.d_model = 65), "d_model");
         assert_eq!(refused(|options| options.heads = 0), "heads");
         assert_eq!(refused(|options| options.layers = 0), "layers");
         assert_eq!(refused(|options| options.feed_forward = 0), "feed_forward");

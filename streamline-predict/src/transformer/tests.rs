@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -8,7 +10,7 @@ pub(super) fn tiny() -> TransformerOptions {
         lookback: 12,
         horizon: 3,
         patch: 4,
-        period: Some(12),
+        period: Some(Duration::from_secs(720)),
         d_model: 8,
         heads: 2,
         layers: 1,
@@ -115,13 +117,12 @@ fn a_history_that_is_too_short_is_refused_with_the_numbers_and_nothing_is_forgot
         Err(PredictError::HistoryTooShort { given: 0, .. })
     ));
     assert_eq!(model.forecast(&wave(50), 4).unwrap(), before);
+    let needed = model.lookback();
     assert!(matches!(
-        model.forecast(&wave(11), 4),
-        Err(PredictError::HistoryTooShort {
-            given: 11,
-            needed: 12
-        })
+        model.forecast(&wave(needed - 1), 4),
+        Err(PredictError::HistoryTooShort { given, needed: told }) if given + 1 == told && told == needed
     ));
+    assert!(model.forecast(&wave(needed), 4).is_ok());
     let values = (0..40).map(|index| (index < 20).then_some(1.0)).collect();
     let gaps = TimeSeries::new(0, 1, values).unwrap();
     assert!(matches!(
@@ -151,7 +152,7 @@ fn a_break_ends_training_and_keeps_what_was_learnt() {
 
 #[test]
 fn a_longer_horizon_continues_a_shorter_one_and_grows_less_sure() {
-    let series = wave(100);
+    let series = wave(240);
     let model = fitted(tiny(), std::slice::from_ref(&series));
     let (short, long) = (
         model.forecast(&series, 2).unwrap(),
@@ -190,6 +191,18 @@ fn forecasts_scale_with_their_series() {
             approx::assert_relative_eq!(plain * scale, *scaled, max_relative = 1e-4);
         }
     }
+}
+
+#[test]
+fn histories_too_short_for_the_regression_leave_the_last_value_to_start_from() {
+    let options = TransformerOptions {
+        baseline: Baseline::Ridge,
+        ..tiny()
+    };
+    let series = wave(22);
+    let model = fitted(options.clone(), std::slice::from_ref(&series));
+    assert_eq!(model.lookback(), options.lookback);
+    assert!(model.forecast(&series, 3).is_ok());
 }
 
 #[cfg(feature = "ndarray")]

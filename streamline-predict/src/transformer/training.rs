@@ -12,9 +12,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::baseline::Base;
 use super::network::{LEVELS, Network, device};
 use super::options::TransformerOptions;
-use super::windows::{Base, Window, Windows};
+use super::windows::{Window, Windows};
 use crate::PredictError;
 
 /// How far training has come.
@@ -47,7 +48,7 @@ pub struct TrainingReport {
     pub best_epoch: usize,
     /// Loss on the validation windows of what is kept.
     pub best_validation_loss: f64,
-    /// Loss on the validation windows before training, when the median is the base forecast.
+    /// Loss on the validation windows before training, when the median is the baseline.
     pub start_validation_loss: f64,
 }
 
@@ -62,7 +63,9 @@ pub(super) struct Trained {
 struct Batch {
     /// `[windows, lookback]`
     windows: Tensor<2>,
-    /// What the base leaves over, `[windows, 1, horizon]`.
+    /// What the baseline says, `[windows, horizon]`.
+    bases: Tensor<2>,
+    /// What the baseline leaves over, `[windows, 1, horizon]`.
     targets: Tensor<3>,
     /// 1 where there is a target and 0 where there is a gap, the same shape.
     known: Tensor<3>,
@@ -71,22 +74,36 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(windows: &Windows, chosen: &[Window], base: &Base, device: &Device) -> Self {
-        let (mut inputs, mut targets, mut known) = (Vec::new(), Vec::new(), Vec::new());
+    fn new(
+        options: &TransformerOptions,
+        windows: &Windows<'_>,
+        chosen: &[Window],
+        base: &Base,
+        device: &Device,
+    ) -> Self {
+        let (mut inputs, mut bases) = (Vec::new(), Vec::new());
+        let (mut targets, mut known) = (Vec::new(), Vec::new());
         let mut rows = 0;
-        for example in chosen.iter().filter_map(|window| windows.example(window)) {
+        for window in chosen {
+            let Some(example) = windows.example(window) else {
+                continue;
+            };
+            let Some(steps) = base.of_window(options, windows, window, &example.terms) else {
+                continue;
+            };
             rows += 1;
-            for (step, target) in example.targets.iter().enumerate() {
-                let base = base.at(&example.window, step);
-                targets.push(target.map_or(0.0, |target| (target - base) as f32));
+            for (target, step) in example.targets.iter().zip(&steps) {
+                targets.push(target.map_or(0.0, |target| (target - step) as f32));
                 known.push(if target.is_some() { 1.0f32 } else { 0.0 });
             }
+            bases.extend(steps.iter().map(|&step| step as f32));
             inputs.extend(example.window.iter().map(|&value| value as f32));
         }
         let shape = [rows, 1, windows.horizon];
         let count = known.iter().sum::<f32>().max(1.0);
         Self {
             windows: Tensor::from_data(TensorData::new(inputs, [rows, windows.lookback]), device),
+            bases: Tensor::from_data(TensorData::new(bases, [rows, windows.horizon]), device),
             targets: Tensor::from_data(TensorData::new(targets, shape), device),
             known: Tensor::from_data(TensorData::new(known, shape), device),
             count,
@@ -98,7 +115,7 @@ impl Batch {
         let device = self.windows.device();
         let below: Vec<f32> = LEVELS.iter().map(|level| (1.0 - level) as f32).collect();
         let below = Tensor::<3>::from_data(TensorData::new(below, [1, LEVELS.len(), 1]), &device);
-        let error = self.targets - network.forward(self.windows);
+        let error = self.targets - network.forward(self.windows, self.bases);
         let each = relu(error.clone()) - error * below;
         (each * self.known).sum() / (self.count * LEVELS.len() as f32)
     }
@@ -106,15 +123,16 @@ impl Batch {
 
 /// The loss of weights, on a device without differentiation.
 fn validate(
+    options: &TransformerOptions,
     batches: &[Vec<Window>],
-    windows: &Windows,
+    windows: &Windows<'_>,
     base: &Base,
     network: &Network,
     device: &Device,
 ) -> Option<f64> {
     let (mut sum, mut targets) = (0.0, 0.0);
     for chosen in batches {
-        let batch = Batch::new(windows, chosen, base, device);
+        let batch = Batch::new(options, windows, chosen, base, device);
         let count = f64::from(batch.count);
         sum += f64::from(batch.loss(network).try_into_scalar::<f32>().ok()?) * count;
         targets += count;
@@ -133,7 +151,7 @@ fn learning_rate(options: &TransformerOptions, step: usize, steps: usize) -> f64
 
 /// Trains until the epochs are over, none has been better for long enough, or `progress` breaks.
 pub(super) fn train(
-    windows: &Windows,
+    windows: &Windows<'_>,
     options: &TransformerOptions,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Trained, PredictError> {
@@ -142,16 +160,22 @@ pub(super) fn train(
     let plain = device(options.backend);
     let learning = plain.clone().autodiff();
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut order = windows.training.clone();
-    let spacing = windows.validation.len().div_ceil(VALIDATION).max(1);
-    let validation: Vec<Window> = windows.validation.iter().step_by(spacing).copied().collect();
+    let base = Base::fit(options, windows);
+    let reaches = |window: &&Window| {
+        windows
+            .until(window)
+            .is_some_and(|(points, _)| points.len() >= base.lookback())
+    };
+    let mut order: Vec<Window> = windows.training.iter().filter(reaches).copied().collect();
+    let validation: Vec<Window> = windows.validation.iter().filter(reaches).copied().collect();
+    let spacing = validation.len().div_ceil(VALIDATION).max(1);
+    let validation: Vec<Window> = validation.into_iter().step_by(spacing).collect();
     let batches: Vec<Vec<Window>> = validation.chunks(options.batch).map(<[_]>::to_vec).collect();
 
-    let base = Base::fit(options, windows, &windows.training);
     let drawn = Network::drawn(options, &mut rng, &plain);
     let diverged = |epoch| move || PredictError::Diverged { epoch };
     let mut weights = drawn.weights().ok_or_else(diverged(0))?;
-    let start = validate(&batches, windows, &base, &drawn, &plain).ok_or_else(diverged(0))?;
+    let start = validate(options, &batches, windows, &base, &drawn, &plain).ok_or_else(diverged(0))?;
     let mut report = TrainingReport {
         training_windows: order.len(),
         validation_windows: validation.len(),
@@ -181,7 +205,7 @@ pub(super) fn train(
         let mut train_loss = 0.0;
         for chosen in order[..drawn_each].chunks(options.batch) {
             let rate = learning_rate(options, step, options.epochs * steps_each);
-            let loss = Batch::new(windows, chosen, &base, &learning).loss(&network);
+            let loss = Batch::new(options, windows, chosen, &base, &learning).loss(&network);
             let gradients = GradientsParams::from_grads(loss.backward(), &network);
             network = optimizer.step(rate, network, gradients);
             let loss = loss.try_into_scalar::<f32>().map_err(|_| diverged(epoch)())?;
@@ -190,8 +214,8 @@ pub(super) fn train(
         }
         let learnt = network.weights().ok_or_else(diverged(epoch))?;
         let plain_network = Network::with_weights(options, &learnt, &plain);
-        let validation_loss =
-            validate(&batches, windows, &base, &plain_network, &plain).ok_or_else(diverged(epoch))?;
+        let validation_loss = validate(options, &batches, windows, &base, &plain_network, &plain)
+            .ok_or_else(diverged(epoch))?;
         if !train_loss.is_finite() {
             return Err(diverged(epoch)());
         }

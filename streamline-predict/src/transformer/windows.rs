@@ -1,6 +1,5 @@
-//! What the network sees of a history: windows in their own terms, a base forecast, targets.
+//! What the network sees of a history: windows in their own terms, and targets.
 
-use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
 use super::options::TransformerOptions;
@@ -46,98 +45,14 @@ impl Terms {
         (value / self.size - self.last) / self.deviation
     }
 
+    /// The same, cut to [`FARTHEST`].
+    pub(super) fn normalise_cut(&self, value: f64) -> f64 {
+        self.normalise(value).clamp(-FARTHEST, FARTHEST)
+    }
+
     /// The value that a normalised one stands for; cut to what is finite.
     pub(super) fn restore(&self, normalised: f64) -> f64 {
         ((self.last + normalised * self.deviation) * self.size).clamp(f64::MIN, f64::MAX)
-    }
-}
-
-/// A simple forecast that the network corrects: for each step, so much of the way from the last value to the value one
-/// period before the step, and so much of that period's own last value. All in the window's terms, where the last value
-/// is 0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Base {
-    /// None if nothing repeats: the last value it is.
-    period: Option<usize>,
-    /// For each step the weights of the value one period before it, and of the value one period before the last.
-    weights: Vec<[f64; 2]>,
-}
-
-impl Base {
-    /// The last value, whatever the step.
-    pub(super) fn last_value(options: &TransformerOptions) -> Self {
-        Self {
-            period: options.period,
-            weights: vec![[0.0; 2]; options.horizon],
-        }
-    }
-
-    /// The weights that suit the windows best, by least squares with a slight pull to the last value.
-    pub(super) fn fit(options: &TransformerOptions, windows: &Windows, chosen: &[Window]) -> Self {
-        /// The pull, as a number of windows with a deviation of 1.
-        const PULL: f64 = 1.0;
-        /// The most windows that are looked at; of more, evenly spaced ones.
-        const MOST: usize = 16_384;
-        let mut base = Self::last_value(options);
-        // [ss, sa, aa, sy, ay] of each step: season, anchor, target.
-        let mut sums = vec![[PULL, 0.0, PULL, 0.0, 0.0]; options.horizon];
-        for window in chosen.iter().step_by(chosen.len().div_ceil(MOST).max(1)) {
-            let Some(example) = windows.example(window) else {
-                continue;
-            };
-            for (step, (sums, target)) in sums.iter_mut().zip(&example.targets).enumerate() {
-                if let (Some([season, anchor]), Some(target)) = (base.known(&example.window, step), target) {
-                    let products = [
-                        season * season,
-                        season * anchor,
-                        anchor * anchor,
-                        season * target,
-                        anchor * target,
-                    ];
-                    for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum += product;
-                    }
-                }
-            }
-        }
-        for (weights, [ss, sa, aa, sy, ay]) in base.weights.iter_mut().zip(sums) {
-            let determinant = ss * aa - sa * sa;
-            let solved = [
-                (sy * aa - ay * sa) / determinant,
-                (ay * ss - sy * sa) / determinant,
-            ];
-            if solved.iter().all(|weight| weight.is_finite()) {
-                *weights = solved.map(|weight| weight.clamp(-2.0, 2.0));
-            }
-        }
-        base
-    }
-
-    /// The base forecast at a step, for a window in its own terms.
-    pub(super) fn at(&self, window: &[f64], step: usize) -> f64 {
-        let weights = self.weights.get(step).copied().unwrap_or_default();
-        let [season, anchor] = self.known(window, step).unwrap_or_default();
-        weights[0] * season + weights[1] * anchor
-    }
-
-    /// The value one period (or as many as are needed) before the step, and that one period before the last value.
-    fn known(&self, window: &[f64], step: usize) -> Option<[f64; 2]> {
-        let period = self.period?;
-        let start = window.len().checked_sub(period)?;
-        let season = window.get(start + step % period.max(1))?;
-        let anchor = window.get(start.saturating_sub(1))?;
-        Some([*season, *anchor])
-    }
-
-    /// Whether it is one that [`Base::fit`] could have made.
-    pub(super) fn is_sound(&self, options: &TransformerOptions) -> bool {
-        self.period == options.period
-            && self.weights.len() == options.horizon
-            && self
-                .weights
-                .iter()
-                .flatten()
-                .all(|weight| (-2.0..=2.0).contains(weight))
     }
 }
 
@@ -150,13 +65,16 @@ pub(super) struct Window {
 
 /// A window in its own terms, with what followed it.
 pub(super) struct Example {
+    pub(super) terms: Terms,
     pub(super) window: Vec<f64>,
     /// None in gaps.
     pub(super) targets: Vec<Option<f64>>,
 }
 
 /// Histories with their gaps filled, cut into windows.
-pub(super) struct Windows {
+pub(super) struct Windows<'a> {
+    history: &'a [TimeSeries],
+    /// The values of each with its gaps filled, and which were known.
     series: Vec<(Vec<f64>, Vec<bool>)>,
     pub(super) lookback: usize,
     pub(super) horizon: usize,
@@ -164,13 +82,14 @@ pub(super) struct Windows {
     pub(super) validation: Vec<Window>,
 }
 
-impl Windows {
+impl<'a> Windows<'a> {
     /// Cuts histories. The newest windows of each validate; as many before them as share points of their targets are
     /// left out. Windows that are constant or mostly gaps, and those followed by gaps alone, are left out too.
     ///
     /// A history that is too short for both kinds of windows gives none.
-    pub(super) fn new(history: &[TimeSeries], options: &TransformerOptions) -> Self {
+    pub(super) fn new(history: &'a [TimeSeries], options: &TransformerOptions) -> Self {
         let mut windows = Self {
+            history,
             series: history
                 .iter()
                 .map(|series| {
@@ -221,6 +140,30 @@ impl Windows {
             .unwrap_or(0)
     }
 
+    /// Each history up to the last target that trains.
+    pub(super) fn seen_in_training(&self) -> Vec<TimeSeries> {
+        let mut ends = vec![0; self.history.len()];
+        for window in &self.training {
+            let end = window.start + self.lookback + self.horizon;
+            if let Some(last) = ends.get_mut(window.series) {
+                *last = end.max(*last);
+            }
+        }
+        self.history
+            .iter()
+            .zip(ends)
+            .map(|(series, end)| series.slice(0, end))
+            .collect()
+    }
+
+    /// The points up to the end of a window, and the time of the last.
+    pub(super) fn until(&self, window: &Window) -> Option<(&[f64], i64)> {
+        let (values, _) = self.series.get(window.series)?;
+        let end = window.start + self.lookback;
+        let last_ms = self.history.get(window.series)?.time_ms(end - 1);
+        Some((values.get(..end)?, last_ms))
+    }
+
     fn is_useful(&self, series: usize, start: usize) -> bool {
         let Some((_, known)) = self.series.get(series) else {
             return false;
@@ -241,10 +184,9 @@ impl Windows {
         let end = window.start + self.lookback;
         let seen = values.get(window.start..end)?;
         let terms = Terms::of(seen)?;
-        let target = |(value, &known): (&f64, &bool)| {
-            known.then(|| terms.normalise(*value).clamp(-FARTHEST, FARTHEST))
-        };
+        let target = |(value, &known): (&f64, &bool)| known.then(|| terms.normalise_cut(*value));
         Some(Example {
+            terms,
             window: seen.iter().map(|&value| terms.normalise(value)).collect(),
             targets: values
                 .get(end..end + self.horizon)?
@@ -275,7 +217,6 @@ mod tests {
             lookback: 6,
             horizon: 2,
             patch: 3,
-            period: Some(4),
             d_model: 4,
             heads: 1,
             ..TransformerOptions::default()
@@ -303,7 +244,8 @@ mod tests {
         let values: Vec<f64> = (0..40).map(|index| f64::from(index % 7)).collect();
         let series = TimeSeries::from_values(0, 1, &values).unwrap();
         let options = tiny();
-        let windows = Windows::new(&[series.clone(), series], &options);
+        let series = [series.clone(), series];
+        let windows = Windows::new(&series, &options);
         let last = windows.training.iter().map(|window| window.start).max().unwrap();
         let first = windows
             .validation
@@ -321,21 +263,11 @@ mod tests {
         let needed = Windows::needed(&options);
         let cut = |points: usize| {
             let values: Vec<f64> = (0..points).map(|index| (index % 3) as f64).collect();
-            let windows = Windows::new(&[TimeSeries::from_values(0, 1, &values).unwrap()], &options);
+            let series = [TimeSeries::from_values(0, 1, &values).unwrap()];
+            let windows = Windows::new(&series, &options);
             (windows.training.len(), windows.validation.len())
         };
         assert_eq!(cut(needed), (1, 1));
         assert_eq!(cut(needed - 1), (0, 0));
-    }
-
-    #[test]
-    fn the_base_of_a_series_that_repeats_is_what_comes() {
-        let values: Vec<f64> = (0..60).map(|index| [3.0, 9.0, 1.0, 4.0][index % 4]).collect();
-        let windows = Windows::new(&[TimeSeries::from_values(0, 1, &values).unwrap()], &tiny());
-        let base = Base::fit(&tiny(), &windows, &windows.training);
-        let example = windows.example(&windows.validation[0]).unwrap();
-        for (step, target) in example.targets.iter().enumerate() {
-            assert_relative_eq!(base.at(&example.window, step), target.unwrap(), epsilon = 0.1);
-        }
     }
 }
