@@ -132,6 +132,7 @@ impl Controller {
             capabilities: &capabilities,
             memory: &self.memory,
         })?;
+        self.memory.expect(&plan, self.tuner.predictor());
         for job in &plan.jobs {
             tracing::info!(job = %job.name, decision = %job.decision, "decided");
         }

@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use streamline_core::{JobConfig, JobId, JobStatus, Observation, TimeSeries};
+use streamline_predict::{Calibration, WorkloadPredictor};
 
 use crate::profile::capacity;
-use crate::{ChangeReason, Error};
+use crate::{ChangeReason, Error, Plan};
 
 /// What a tuner remembers of the jobs that it has seen: arrival rates, selectivities, capacities, what changes cost.
 ///
@@ -40,6 +41,9 @@ pub(crate) struct JobMemory {
     arrivals: BTreeMap<usize, VecDeque<(i64, f64)>>,
     /// For each edge, the smoothed selectivity.
     selectivities: Vec<Option<f64>>,
+    /// For each source, how forecasts of its load fared.
+    #[serde(default)]
+    calibrations: BTreeMap<usize, Calibration>,
     /// For each operator, the smoothed true processing rate at each parallelism that it ran with, had its work been
     /// spread evenly.
     capacities: Vec<BTreeMap<u32, f64>>,
@@ -137,7 +141,37 @@ impl Memory {
             .entry(seen.job.clone())
             .or_default()
             .remember(seen, step);
+        for source in 0..seen.sources.len() {
+            let step_ms = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
+            let mut history = self.arrivals(&seen.job, source, step_ms)?;
+            let newest = history.len().saturating_sub(1);
+            if history.time_ms(newest + 1) > seen.at_ms {
+                history = history.slice(0, newest); // the newest step has not ended
+            }
+            let job = self.jobs.get_mut(&seen.job);
+            if let Some(calibration) = job.and_then(|job| job.calibrations.get_mut(&source)) {
+                calibration.observe(&history);
+            }
+        }
         Ok(())
+    }
+
+    /// Takes note of what a plan expects each source to receive, to learn from what comes how far to trust the next
+    /// forecast. A source that is new starts from what the predictor knows of that.
+    pub fn expect(&mut self, plan: &Plan, predictor: &dyn WorkloadPredictor) {
+        for job in &plan.jobs {
+            let memory = self.jobs.entry(job.job.clone()).or_default();
+            for (source, outlook) in job.sources.iter().enumerate() {
+                let Some(forecast) = &outlook.forecast else {
+                    continue;
+                };
+                let known = predictor.calibration();
+                let calibration = memory.calibrations.entry(source);
+                calibration
+                    .or_insert_with(|| known.cloned().unwrap_or_default())
+                    .record(forecast);
+            }
+        }
     }
 
     /// Takes over what a look at a trial run of a job, under a load of its own, teaches of `job`: selectivities and
@@ -221,6 +255,11 @@ impl JobMemory {
     /// The selectivity of each edge, as far as it was ever measured.
     pub(crate) fn selectivity(&self, edge: usize) -> Option<f64> {
         self.selectivities.get(edge).copied().flatten()
+    }
+
+    /// How forecasts of a source's load fared, if there were any.
+    pub(crate) fn calibration(&self, source: usize) -> Option<&Calibration> {
+        self.calibrations.get(&source)
     }
 
     /// The true processing rates measured of an operator: `(parallelism, records per second)`.

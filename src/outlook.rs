@@ -22,7 +22,7 @@ pub enum Basis {
 pub struct SourceOutlook {
     /// What the expectation rests on.
     pub basis: Basis,
-    /// The forecast, where there is one.
+    /// The forecast, where there is one, with its bands as past forecasts say that they should be.
     pub forecast: Option<Forecast>,
     /// Records per second to be ready for at each step: the chosen quantile.
     pub rates: Vec<f64>,
@@ -141,13 +141,17 @@ fn source_outlook(
     let history = memory.arrivals(&seen.job, source, step_ms)?;
     match predictor.forecast(&history, options.horizon) {
         Ok(forecast) if forecast.horizon() == options.horizon => {
+            let known = memory.job(&seen.job).and_then(|job| job.calibration(source));
+            let forecast = match known.or(predictor.calibration()) {
+                Some(calibration) => calibration.apply(&forecast),
+                None => forecast,
+            };
             let mut rates = forecast.quantile(options.quantile);
             for rate in &mut rates {
                 *rate = rate.max(0.0);
             }
-            let basis = Basis::Forecast(predictor.name().to_owned());
             Ok(Some(SourceOutlook {
-                basis,
+                basis: Basis::Forecast(predictor.name().to_owned()),
                 forecast: Some(forecast),
                 rates,
             }))

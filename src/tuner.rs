@@ -86,6 +86,12 @@ impl Tuner {
         &self.options
     }
 
+    /// The predictor.
+    #[must_use]
+    pub fn predictor(&self) -> &dyn WorkloadPredictor {
+        self.predictor.as_ref()
+    }
+
     /// The predictor, to fit it or to bring it up to date.
     pub fn predictor_mut(&mut self) -> &mut dyn WorkloadPredictor {
         self.predictor.as_mut()

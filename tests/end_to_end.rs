@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use streamline_core::{Cluster, JobConfig, JobId, OperatorConfig, TimeSeries};
 use streamline_flink::{FlinkClient, LoadShape, Model, OperatorProfile, SimulatedCluster, SimulatedJob};
-use streamline_predict::SeasonalNaive;
-use streamline_tuner::{ChangeReason, Controller, Decision, JobPolicy, Tuner, TunerOptions};
+use streamline_predict::{Forecast, PredictError, SeasonalNaive, WorkloadPredictor};
+use streamline_tuner::{ChangeReason, Controller, Decision, JobPolicy, Round, Tuner, TunerOptions};
 use support::{STEP_MS, four_operators};
 
 const INTERVAL: Duration = Duration::from_secs(300);
@@ -227,4 +227,54 @@ fn when_the_cluster_is_too_small_the_job_with_priority_keeps_up() {
     live(&cluster, &mut controller, HOUR);
     assert!(cluster.truth(&high).unwrap().backlog < 1.0);
     assert!(cluster.truth(&low).unwrap().backlog > 1.0);
+}
+
+/// Expects the last rate, and is sure of it to a thousandth.
+struct TooSure;
+
+impl WorkloadPredictor for TooSure {
+    fn name(&self) -> &str {
+        "too sure"
+    }
+
+    fn lookback(&self) -> usize {
+        1
+    }
+
+    fn fit(&mut self, _history: &[TimeSeries]) -> Result<(), PredictError> {
+        Ok(())
+    }
+
+    fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
+        let last = history
+            .last()
+            .ok_or(PredictError::HistoryTooShort { given: 0, needed: 1 })?;
+        let steps = |factor: f64| vec![last * factor; horizon];
+        let quantiles = vec![steps(0.999), steps(1.0), steps(1.001)];
+        Forecast::new(history, steps(1.0), vec![0.1, 0.5, 0.9], quantiles)
+    }
+}
+
+#[test]
+fn what_is_provided_for_grows_where_forecasts_were_too_sure() {
+    // Between 4,000 and 6,000 records a second, like noise.
+    let rates: Vec<f64> = (0..288u32)
+        .map(|step| 4_000.0 + 2_000.0 * f64::from(step * step % 41) / 40.0)
+        .collect();
+    let arrivals = TimeSeries::from_values(0, STEP_MS.unsigned_abs(), &rates).unwrap();
+    let cluster = cluster(2, 16);
+    cluster.submit(job("noisy", 10, arrivals)).unwrap();
+    let tuner = Tuner::builder().predictor(TooSure).build().unwrap();
+    let mut controller = Controller::new(tuner).with_dry_run(true);
+    let headroom = |round: &Round| {
+        let source = &round.plan.jobs[0].sources[0];
+        source.rates[0] / source.forecast.as_ref().unwrap().point()[0]
+    };
+    let mut headrooms = Vec::new();
+    for _ in 0..200 {
+        cluster.advance(INTERVAL);
+        headrooms.push(headroom(&controller.round(&cluster).unwrap()));
+    }
+    assert!((headrooms[0] - 1.001).abs() < 1e-9, "{}", headrooms[0]);
+    assert!(headrooms[199] > 1.02, "{}", headrooms[199]);
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
-use crate::{PredictError, WorkloadPredictor};
+use crate::{Calibration, Forecast, PredictError, WorkloadPredictor};
 
 /// Which origins a [`backtest`] forecasts from.
 ///
@@ -12,8 +12,8 @@ use crate::{PredictError, WorkloadPredictor};
 /// ```
 /// use streamline_predict::BacktestOptions;
 ///
-/// // An hour ahead of points five minutes apart, from every sixth point of the last tenth, with a daily pattern.
-/// let options = BacktestOptions { horizon: 12, share: 0.1, every: 6, period: Some(288) };
+/// // Two hours ahead of points five minutes apart, from every sixth point of the last tenth, with a daily pattern.
+/// let options = BacktestOptions { share: 0.1, every: 6, period: Some(288), ..BacktestOptions::default() };
 /// # let _ = options;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,12 @@ pub struct BacktestOptions {
     /// Points of a period: MASE is relative to the change over it; none for the change from point to point. Default
     /// none.
     pub period: Option<usize>,
+    /// Whether a [`Calibration`] learns from one origin to the next, as it does in a tuner. Default true.
+    pub calibrate: bool,
+    /// How many of the next steps capacity must suffice for, at least 1. Default 12.
+    pub need: usize,
+    /// The probability with which it is to suffice, above 0 and below 1. Default 0.9.
+    pub level: f64,
 }
 
 impl Default for BacktestOptions {
@@ -37,6 +43,9 @@ impl Default for BacktestOptions {
             share: 0.2,
             every: 1,
             period: None,
+            calibrate: true,
+            need: 12,
+            level: 0.9,
         }
     }
 }
@@ -60,15 +69,26 @@ pub struct BacktestReport {
     pub pinball: [f64; 3],
     /// Share of values at or below the 0.9 quantile.
     pub coverage: f64,
-    /// Share of origins whose largest value to come exceeds the largest 0.9 quantile: where capacity would have lacked.
+    /// Share of origins where capacity would not have sufficed: where the largest of the next values exceeds the largest
+    /// rate to [`provide`](Calibration::provision), or the largest quantile without calibration.
     pub under_provisioned: f64,
     /// Mean of capacity above need by need, where capacity sufficed.
     pub over_provision: f64,
+    /// How often an hour capacity would have been changed, were it to be had in twentieths of the largest value before
+    /// the first origin.
+    pub rescales_per_hour: f64,
+}
+
+impl BacktestReport {
+    /// The heads of the columns that a report has as text.
+    pub const HEAD: &str =
+        "origins refused    wape    mase     p50     p90     p95   cover   under    over resc./h";
 }
 
 /// Forecasts a series from one origin after another, each time from what came before it, and compares with what came.
 ///
-/// The predictor is used as it is: fit it on points before the newest `share` first.
+/// The predictor is used as it is: fit it on points before the newest `share` first. What it saw while it was fitted is
+/// where the calibration starts from, for `need` steps or those that the predictor has its calibration for.
 ///
 /// # Errors
 /// [`PredictError::InvalidOption`], or [`PredictError::HistoryTooShort`] if no origin is left or all are refused.
@@ -90,12 +110,14 @@ pub fn backtest(
     series: &TimeSeries,
     options: &BacktestOptions,
 ) -> Result<BacktestReport, PredictError> {
-    let BacktestOptions {
+    let &BacktestOptions {
         horizon,
         share,
         every,
-        period,
-    } = *options;
+        need,
+        level,
+        ..
+    } = options;
     let invalid = |name, value, expected| {
         Err(PredictError::InvalidOption {
             name,
@@ -106,12 +128,21 @@ pub fn backtest(
     if !(f64::MIN_POSITIVE..=1.0).contains(&share) {
         return invalid("share", share, "above 0 and at most 1");
     }
-    if horizon == 0 || every == 0 {
-        return invalid("horizon or every", 0.0, "at least 1");
+    if !(f64::MIN_POSITIVE..1.0).contains(&level) {
+        return invalid("level", level, "above 0 and below 1");
+    }
+    if horizon == 0 || every == 0 || need == 0 {
+        return invalid("horizon, every or need", 0.0, "at least 1");
     }
     let held_back = (series.len() as f64 * share).round() as usize;
     let first = series.len().saturating_sub(held_back).max(1);
-    let mut sums = Sums::default();
+    let seen = series.slice(0, first);
+    let mut calibration = predictor.calibration().cloned();
+    let calibration = calibration.get_or_insert_with(|| Calibration::new(need));
+    let mut sums = Sums {
+        unit: seen.max().unwrap_or_default() / 20.0,
+        ..Sums::default()
+    };
     for origin in (first..series.len()).step_by(every) {
         // The last origins would have too few points to compare with.
         if series.len() - origin < horizon {
@@ -120,14 +151,21 @@ pub fn backtest(
         let truth: Vec<Option<f64>> = (origin..origin + horizon)
             .map(|index| series.get(index))
             .collect();
-        match predictor.forecast(&series.slice(0, origin), horizon) {
-            Ok(forecast) => sums.add(
-                &truth,
-                forecast.point(),
-                LEVELS.map(|level| forecast.quantile(level)),
-            ),
-            Err(_) => sums.refused += 1,
+        let history = series.slice(0, origin);
+        let Ok(mut forecast) = predictor.forecast(&history, horizon) else {
+            sums.refused += 1;
+            continue;
+        };
+        let mut rates = forecast.quantile(level);
+        if options.calibrate {
+            calibration.observe(&history);
+            forecast = calibration.apply(&forecast);
+            calibration.record(&forecast);
+            rates = calibration.provision(&forecast, level);
         }
+        sums.add(&truth, &forecast);
+        let capacity = rates.into_iter().take(need).fold(f64::MIN, f64::max);
+        sums.provide(truth.iter().take(need).flatten().copied(), capacity);
     }
     if sums.values == 0 {
         return Err(PredictError::HistoryTooShort {
@@ -135,10 +173,11 @@ pub fn backtest(
             needed: first + horizon + predictor.lookback(),
         });
     }
-    Ok(sums.report(change(&series.slice(0, first), period.unwrap_or(1))))
+    let hours = (sums.origins * every) as f64 * series.step_ms() as f64 / 3.6e6;
+    Ok(sums.report(change(&seen, options.period.unwrap_or(1)), hours))
 }
 
-/// The levels whose pinball loss is measured; the second sets the capacity.
+/// The levels whose pinball loss is measured; the second is that whose coverage is.
 const LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
 
 #[derive(Default)]
@@ -153,13 +192,17 @@ struct Sums {
     provisioned: usize,
     under: usize,
     over: f64,
+    /// Capacity comes in multiples of this.
+    unit: f64,
+    units: Option<f64>,
+    rescales: usize,
 }
 
 impl Sums {
-    fn add(&mut self, truth: &[Option<f64>], point: &[f64], quantiles: [Vec<f64>; 3]) {
+    fn add(&mut self, truth: &[Option<f64>], forecast: &Forecast) {
         self.origins += 1;
-        let (mut need, mut capacity) = (None::<f64>, f64::MIN);
-        for (step, (truth, point)) in truth.iter().zip(point).enumerate() {
+        let quantiles = LEVELS.map(|level| forecast.quantile(level));
+        for (step, (truth, point)) in truth.iter().zip(forecast.point()).enumerate() {
             let Some(truth) = *truth else { continue };
             self.values += 1;
             self.errors += (truth - point).abs();
@@ -170,10 +213,21 @@ impl Sums {
             }
             let upper = quantiles[1].get(step).copied().unwrap_or(*point);
             self.covered += usize::from(truth <= upper);
-            need = Some(need.map_or(truth, |need| need.max(truth)));
-            capacity = capacity.max(upper);
         }
-        let Some(need) = need else { return };
+    }
+
+    fn provide(&mut self, values: impl Iterator<Item = f64>, capacity: f64) {
+        if self.unit > 0.0 {
+            let units = (capacity / self.unit).ceil();
+            self.rescales += usize::from(
+                self.units
+                    .replace(units)
+                    .is_some_and(|before| (before - units).abs() >= 1.0),
+            );
+        }
+        let Some(need) = values.reduce(f64::max) else {
+            return;
+        };
         self.provisioned += 1;
         if need > capacity {
             self.under += 1;
@@ -182,7 +236,7 @@ impl Sums {
         }
     }
 
-    fn report(&self, change: f64) -> BacktestReport {
+    fn report(&self, change: f64, hours: f64) -> BacktestReport {
         let values = self.values as f64;
         BacktestReport {
             origins: self.origins,
@@ -193,6 +247,7 @@ impl Sums {
             coverage: self.covered as f64 / values,
             under_provisioned: ratio(self.under as f64, self.provisioned as f64),
             over_provision: ratio(self.over, (self.provisioned - self.under) as f64),
+            rescales_per_hour: ratio(self.rescales as f64, hours),
         }
     }
 }
@@ -220,14 +275,15 @@ impl fmt::Display for BacktestReport {
         let [half, nine, ninety_five] = self.pinball;
         write!(
             f,
-            "{:>7} {:>7} {:>7.4} {:>7.4} {half:>7.4} {nine:>7.4} {ninety_five:>7.4} {:>7.4} {:>7.4} {:>7.4}",
+            "{:>7} {:>7} {:>7.4} {:>7.4} {half:>7.4} {nine:>7.4} {ninety_five:>7.4} {:>7.4} {:>7.4} {:>7.4} {:>7.3}",
             self.origins,
             self.refused,
             self.wape,
             self.mase,
             self.coverage,
             self.under_provisioned,
-            self.over_provision
+            self.over_provision,
+            self.rescales_per_hour
         )
     }
 }
@@ -237,7 +293,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::{Forecast, LastValue};
+    use crate::LastValue;
 
     /// Knows what comes, and asks for a tenth more.
     struct Oracle(TimeSeries);
@@ -269,6 +325,7 @@ mod tests {
         let series = TimeSeries::from_values(0, 1, &values).unwrap();
         let options = BacktestOptions {
             horizon: 5,
+            calibrate: false,
             ..BacktestOptions::default()
         };
         let report = backtest(&Oracle(series.clone()), &series, &options).unwrap();

@@ -62,9 +62,9 @@ pub enum PredictError {
         reason: String,
     },
     /// What was written of a model does not hold together.
-    #[error("not what a predictor `{name}` was written as: {reason}")]
+    #[error("not what a `{name}` was written as: {reason}")]
     Unsound {
-        /// Name of the predictor.
+        /// What it should be, such as the name of a predictor.
         name: String,
         /// What is wrong with it.
         reason: String,

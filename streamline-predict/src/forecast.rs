@@ -57,9 +57,8 @@ impl Forecast {
         levels: Vec<f64>,
         quantiles: Vec<Vec<f64>>,
     ) -> Result<Self, PredictError> {
-        let origin_ms = history.time_ms(history.len().saturating_sub(1));
         Self::try_from(Parts {
-            origin_ms,
+            origin_ms: history.time_ms(history.len().saturating_sub(1)),
             step_ms: history.step_ms(),
             point,
             levels,
@@ -133,6 +132,47 @@ impl Forecast {
             }
         }
     }
+
+    /// Another forecast of the same points.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new).
+    pub(crate) fn with_values(
+        &self,
+        point: Vec<f64>,
+        levels: Vec<f64>,
+        quantiles: Vec<Vec<f64>>,
+    ) -> Result<Self, PredictError> {
+        Self::try_from(Parts {
+            origin_ms: self.origin_ms,
+            step_ms: self.step_ms,
+            point,
+            levels,
+            quantiles,
+        })
+    }
+
+    /// The forecast with each quantile, of which the level, the step and the value are given, replaced by a finite one.
+    pub(crate) fn map_quantiles(&self, map: impl Fn(f64, usize, f64) -> f64) -> Self {
+        let mut mapped = self.clone();
+        for (values, &level) in mapped.quantiles.iter_mut().zip(&self.levels) {
+            for (step, value) in values.iter_mut().enumerate() {
+                *value = map(level, step, *value);
+            }
+        }
+        put_in_order(&mut mapped.quantiles);
+        mapped
+    }
+}
+
+/// Raises each quantile to at least that of the level below.
+fn put_in_order(quantiles: &mut [Vec<f64>]) {
+    for level in 1..quantiles.len() {
+        let (below, above) = quantiles.split_at_mut(level);
+        for (value, least) in above[0].iter_mut().zip(&below[level - 1]) {
+            *value = value.max(*least);
+        }
+    }
 }
 
 impl TryFrom<Parts> for Forecast {
@@ -167,11 +207,7 @@ impl TryFrom<Parts> for Forecast {
         {
             return refuse("a value is not finite");
         }
-        for level in 1..quantiles.len() {
-            for step in 0..point.len() {
-                quantiles[level][step] = quantiles[level][step].max(quantiles[level - 1][step]);
-            }
-        }
+        put_in_order(&mut quantiles);
         Ok(Self {
             origin_ms,
             step_ms,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backtest;
+mod calibration;
 mod combination;
 mod drift;
 mod error;
@@ -14,6 +15,7 @@ mod seasonal_naive;
 mod transformer;
 
 pub use backtest::{BacktestOptions, BacktestReport, backtest};
+pub use calibration::Calibration;
 pub use combination::Combination;
 pub use drift::Drift;
 pub use error::PredictError;

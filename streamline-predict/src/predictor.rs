@@ -1,6 +1,6 @@
 use streamline_core::TimeSeries;
 
-use crate::{Forecast, PredictError};
+use crate::{Calibration, Forecast, PredictError};
 
 /// Forecasts the load of a source from its history.
 ///
@@ -61,7 +61,13 @@ pub trait WorkloadPredictor: Send + Sync {
     /// if the predictor must be fitted first, or another [`PredictError`].
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError>;
 
-    /// Takes note of new points without learning anew, such as to adapt an error band. Does nothing by default.
+    /// How its forecasts fared, while it was fitted, on points that it had been kept from: what the [`Calibration`] of a
+    /// series starts from. None by default.
+    fn calibration(&self) -> Option<&Calibration> {
+        None
+    }
+
+    /// Takes note of new points without learning anew. Does nothing by default.
     ///
     /// # Errors
     /// [`PredictError`] if the points cannot be used; the predictor then is what it was before.

@@ -4,17 +4,27 @@ use std::time::Duration;
 
 use streamline_core::TimeSeries;
 
-use crate::residuals::LEVELS;
+mod trial;
+mod weights;
+
+use trial::Trial;
+
 #[cfg(feature = "burn")]
 use crate::{Baseline, Transformer, TransformerOptions};
-use crate::{Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor};
+use crate::{
+    Calibration, Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor,
+};
 
 /// A weighted mean of several predictors, with weights from how each did on the newest part of what it is fitted on.
 ///
 /// Fitting fits each member on the older four fifths, forecasts the newest fifth from origins evenly spread over it,
-/// and fits again on everything; it thus takes twice the time of the members, which are fitted at the same time. A member's weight at a
-/// step falls with the square of its mean absolute error there, and one whose error is 1.5 times the least or more has none. A member that refuses
-/// a history, because it is too short for it, is left out of that forecast, so a history of one point already has one.
+/// and fits again on everything; it thus takes twice the time of the members, which are fitted at the same time. A member's
+/// weight at a step falls with the square of its mean absolute error there, and one whose error is 1.5 times the least or
+/// more has none. A member that refuses a history, because it is too short for it, is left out of that forecast, so a
+/// history of one point already has one.
+///
+/// What the combination would have forecast of the newest fifth is kept as its
+/// [`calibration`](WorkloadPredictor::calibration).
 ///
 /// # Examples
 ///
@@ -38,6 +48,7 @@ pub struct Combination {
     /// For each step one for each member; all 0 where nothing could be told, empty before fitting.
     weights: Vec<Vec<f64>>,
     horizon: usize,
+    calibration: Option<Calibration>,
 }
 
 impl Default for Combination {
@@ -100,6 +111,7 @@ impl Combination {
             weights: Vec::new(),
             members,
             horizon: horizon.max(1),
+            calibration: None,
         }
     }
 
@@ -114,15 +126,21 @@ impl Combination {
         names.enumerate().map(move |(member, name)| (name, mean(member)))
     }
 
-    /// Fits a member on everything, and gives the errors that it made when it knew only what is older.
+    /// The weights of a member, a step each.
+    fn weights_of(&self, member: usize) -> Vec<f64> {
+        let weight = |weights: &Vec<f64>| weights.get(member).copied().unwrap_or_default();
+        self.weights.iter().map(weight).collect()
+    }
+
+    /// Fits a member on everything, and gives what it forecast when it knew only what is older; none if it refused.
     fn fit_member(
         &self,
         member: &mut dyn WorkloadPredictor,
-        older: &[TimeSeries],
+        trial: &Trial<'_>,
         history: &[TimeSeries],
-    ) -> Option<Vec<f64>> {
-        let told = match member.fit(older) {
-            Ok(()) => self.errors(member, history),
+    ) -> Option<Vec<Forecast>> {
+        let told = match member.fit(&trial.older) {
+            Ok(()) => trial.forecasts(member, self.horizon),
             Err(_) => None,
         };
         // Whatever could be told of it, it should know all that there is to know.
@@ -134,63 +152,7 @@ impl Combination {
             }
         }
     }
-
-    /// The mean absolute errors of a member, step by step, on the newest fifth of the histories, each in units of its
-    /// largest value; none if it refuses any.
-    fn errors(&self, member: &dyn WorkloadPredictor, history: &[TimeSeries]) -> Option<Vec<f64>> {
-        /// The most origins in a series.
-        const ORIGINS: usize = 48;
-        let (mut sums, mut counts) = (vec![0.0; self.horizon], vec![0.0; self.horizon]);
-        for series in history {
-            let size = series
-                .iter()
-                .flatten()
-                .fold(0.0f64, |size, value| size.max(value.abs()));
-            let first = older(series).len().max(1);
-            // Odd, so that the origins do not all fall on the same few times of the day.
-            let every = (series.len().saturating_sub(first) / ORIGINS + 1) | 1;
-            for origin in (first..series.len()).step_by(every) {
-                let forecast = member.forecast(&series.slice(0, origin), self.horizon).ok()?;
-                for (step, point) in forecast.point().iter().enumerate().take(self.horizon) {
-                    if let Some(truth) = series.get(origin + step)
-                        && size > 0.0
-                    {
-                        sums[step] += (truth / size - point / size).abs();
-                        counts[step] += 1.0;
-                    }
-                }
-            }
-        }
-        let means: Vec<f64> = sums
-            .iter()
-            .zip(&counts)
-            .map(|(sum, count)| sum / f64::max(*count, 1.0))
-            .collect();
-        counts.iter().any(|&count| count > 0.0).then_some(means)
-    }
 }
-
-/// The history without its newest fifth.
-fn older(series: &TimeSeries) -> TimeSeries {
-    let held_back = (series.len() as f64 * HELD_BACK).round() as usize;
-    series.slice(0, series.len().saturating_sub(held_back))
-}
-
-/// The weights of members with these errors; all 0 if there are none.
-fn weights_of(errors: &[Option<f64>]) -> Vec<f64> {
-    let least = errors.iter().flatten().copied().fold(f64::MAX, f64::min);
-    let weight = |error: &Option<f64>| match *error {
-        Some(error) if error <= least => 1.0,
-        Some(error) if error < 1.5 * least => (least / error).powi(2),
-        _ => 0.0,
-    };
-    let weights: Vec<f64> = errors.iter().map(weight).collect();
-    let sum = weights.iter().sum::<f64>().max(1.0);
-    weights.into_iter().map(|weight| weight / sum).collect()
-}
-
-/// The share of a history that compares the members.
-const HELD_BACK: f64 = 0.2;
 
 impl WorkloadPredictor for Combination {
     fn name(&self) -> &str {
@@ -206,80 +168,64 @@ impl WorkloadPredictor for Combination {
         if history.iter().all(|series| series.last().is_none()) {
             return Err(PredictError::HistoryTooShort { given: 0, needed: 1 });
         }
-        let older: Vec<TimeSeries> = history.iter().map(older).collect();
+        let trial = Trial::new(history);
         let mut members = std::mem::take(&mut self.members);
         let this = &*self;
-        let errors: Vec<_> = std::thread::scope(|scope| {
+        let forecasts: Vec<_> = std::thread::scope(|scope| {
             let fits: Vec<_> = members
                 .iter_mut()
-                .map(|member| scope.spawn(|| this.fit_member(member.as_mut(), &older, history)))
+                .map(|member| scope.spawn(|| this.fit_member(member.as_mut(), &trial, history)))
                 .collect();
             // A member that panics is left out, as one that refuses is.
             fits.into_iter().map(|fit| fit.join().ok().flatten()).collect()
         });
         self.members = members;
-        self.weights = (0..self.horizon)
-            .map(|step| {
-                let at = |errors: &Option<Vec<f64>>| errors.as_ref()?.get(step).copied();
-                weights_of(&errors.iter().map(at).collect::<Vec<_>>())
-            })
-            .collect();
+        self.weights = weights::of_errors(
+            &forecasts
+                .iter()
+                .map(|forecasts| trial.errors(forecasts.as_deref()?, self.horizon))
+                .collect::<Vec<_>>(),
+            self.horizon,
+        );
+        self.calibration = trial.calibration(|origin| {
+            let answers = forecasts.iter().enumerate();
+            let answers = answers.filter_map(|(member, forecasts)| {
+                Some((self.weights_of(member), forecasts.as_deref()?.get(origin)?))
+            });
+            weights::mean(&answers.collect::<Vec<_>>())
+        });
         Ok(())
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
         let mut answers = Vec::new();
         for (member, predictor) in self.members.iter().enumerate() {
-            let weight = |weights: &Vec<f64>| weights.get(member).copied().unwrap_or_default();
-            let weights: Vec<f64> = self.weights.iter().map(weight).collect();
+            let weights = self.weights_of(member);
             if weights.iter().any(|&weight| weight > 0.0)
                 && let Ok(forecast) = predictor.forecast(history, horizon)
             {
                 answers.push((weights, forecast));
             }
         }
-        // Where none of those that have a weight answers, all that answer count alike.
-        let weight = |weights: &[f64], step: usize| {
-            let step = step.min(weights.len().saturating_sub(1));
-            weights.get(step).copied().unwrap_or_default()
-        };
-        let share = |weights: &[f64], step: usize| {
-            let sum: f64 = answers.iter().map(|(weights, _)| weight(weights, step)).sum();
-            if sum > 0.0 {
-                weight(weights, step) / sum
-            } else {
-                1.0 / answers.len() as f64
-            }
-        };
-        if answers.is_empty() {
-            let mut why = PredictError::HistoryTooShort { given: 0, needed: 1 };
-            for member in &self.members {
-                match member.forecast(history, horizon) {
-                    Ok(forecast) => return Ok(forecast),
-                    Err(error) => why = error,
-                }
-            }
-            return Err(why);
+        let answers: Vec<_> = answers
+            .iter()
+            .map(|(weights, forecast)| (weights.clone(), forecast))
+            .collect();
+        if let Some(mean) = weights::mean(&answers) {
+            return Ok(mean);
         }
-        let mean = |values: &dyn Fn(&Forecast) -> Vec<f64>| {
-            let mut mean = vec![0.0; horizon];
-            for (weights, forecast) in &answers {
-                for (step, (mean, value)) in mean.iter_mut().zip(values(forecast)).enumerate() {
-                    *mean += value * share(weights, step);
-                }
+        let mut why = PredictError::HistoryTooShort { given: 0, needed: 1 };
+        for member in &self.members {
+            match member.forecast(history, horizon) {
+                Ok(forecast) => return Ok(forecast),
+                Err(error) => why = error,
             }
-            mean.into_iter()
-                .map(|value: f64| value.clamp(f64::MIN, f64::MAX))
-                .collect::<Vec<f64>>()
-        };
-        Forecast::new(
-            history,
-            mean(&|forecast| forecast.point().to_vec()),
-            LEVELS.to_vec(),
-            LEVELS
-                .map(|level| mean(&|forecast| forecast.quantile(level)))
-                .to_vec(),
-        )
+        }
+        Err(why)
+    }
+
+    fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
     }
 
     fn update(&mut self, recent: &TimeSeries) -> Result<(), PredictError> {
