@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use streamline_core::{JobConfig, JobId};
+use streamline_core::{JobConfig, JobId, Observation};
 use streamline_flink::{Applied, Change, FlinkClient, FlinkError};
 
 use crate::{Decision, Error, JobPlan, JobPolicy, Memory, Plan, PlanRequest, Tuner};
@@ -28,7 +28,12 @@ pub struct Controller {
     memory: Memory,
     policies: BTreeMap<JobId, JobPolicy>,
     dry_run: bool,
+    /// When the predictor last took note of what came.
+    updated_at_ms: Option<i64>,
 }
+
+/// The predictor takes note of what came once in this time.
+const UPDATE_MS: i64 = 86_400_000;
 
 /// What came of a round.
 #[derive(Debug)]
@@ -51,6 +56,7 @@ impl Controller {
             memory: Memory::default(),
             policies: BTreeMap::new(),
             dry_run: false,
+            updated_at_ms: None,
         }
     }
 
@@ -97,7 +103,9 @@ impl Controller {
         &mut self.memory
     }
 
-    /// Looks at every job, plans, and makes the changes.
+    /// Looks at every job, plans, and makes the changes. Once a day the predictor is [updated] on the arrivals of all sources.
+    ///
+    /// [updated]: streamline_predict::WorkloadPredictor::update
     ///
     /// A change that the cluster refuses or undoes is no error of the round: it is reported in [`Round::changes`],
     /// remembered, and tried again only after a wait that grows.
@@ -121,6 +129,7 @@ impl Controller {
                 }
             }
         }
+        self.update_predictor(&observations)?;
         let policies: Vec<JobPolicy> = observations
             .iter()
             .map(|seen| self.policies.get(&seen.job).copied().unwrap_or_default())
@@ -146,6 +155,28 @@ impl Controller {
             changes,
             unseen,
         })
+    }
+
+    fn update_predictor(&mut self, observations: &[Observation]) -> Result<(), Error> {
+        let Some(now_ms) = observations.iter().map(|seen| seen.at_ms).max() else {
+            return Ok(());
+        };
+        let updated_at_ms = *self.updated_at_ms.get_or_insert(now_ms);
+        if now_ms.saturating_sub(updated_at_ms) < UPDATE_MS {
+            return Ok(());
+        }
+        self.updated_at_ms = Some(now_ms);
+        let step_ms = u64::try_from(self.tuner.options().step.as_millis()).unwrap_or(u64::MAX);
+        let mut recent = Vec::new();
+        for seen in observations {
+            for source in 0..seen.sources.len() {
+                recent.push(self.memory.arrivals(&seen.job, source, step_ms)?);
+            }
+        }
+        if let Err(error) = self.tuner.predictor_mut().update(&recent) {
+            tracing::warn!(%error, "the predictor could not be updated");
+        }
+        Ok(())
     }
 
     fn apply(

@@ -2,11 +2,13 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use streamline_core::{Cluster, JobConfig, JobId, OperatorConfig, TimeSeries};
 use streamline_flink::{FlinkClient, LoadShape, Model, OperatorProfile, SimulatedCluster, SimulatedJob};
-use streamline_predict::{Forecast, PredictError, SeasonalNaive, WorkloadPredictor};
+use streamline_predict::{Forecast, LastValue, PredictError, SeasonalNaive, WorkloadPredictor};
 use streamline_tuner::{ChangeReason, Controller, Decision, JobPolicy, Round, Tuner, TunerOptions};
 use support::{STEP_MS, four_operators};
 
@@ -253,6 +255,48 @@ impl WorkloadPredictor for TooSure {
         let quantiles = vec![steps(0.999), steps(1.0), steps(1.001)];
         Forecast::new(history, steps(1.0), vec![0.1, 0.5, 0.9], quantiles)
     }
+}
+
+/// Expects the last rate, and counts how often it is told what came.
+struct Told(Arc<AtomicUsize>);
+
+impl WorkloadPredictor for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn lookback(&self) -> usize {
+        1
+    }
+
+    fn fit(&mut self, _history: &[TimeSeries]) -> Result<(), PredictError> {
+        Ok(())
+    }
+
+    fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
+        LastValue.forecast(history, horizon)
+    }
+
+    fn update(&mut self, recent: &[TimeSeries]) -> Result<(), PredictError> {
+        assert!(recent.len() == 1 && recent[0].len() >= 288);
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Err(PredictError::HistoryTooShort { given: 0, needed: 1 }) // which no round fails for
+    }
+}
+
+#[test]
+fn the_predictor_is_told_once_a_day_what_came() {
+    let flat = TimeSeries::from_values(0, STEP_MS.unsigned_abs(), &[3_000.0]).unwrap();
+    let cluster = cluster(2, 16);
+    cluster.submit(job("steady", 5, flat)).unwrap();
+    let told = Arc::new(AtomicUsize::new(0));
+    let tuner = Tuner::builder()
+        .predictor(Told(Arc::clone(&told)))
+        .build()
+        .unwrap();
+    let mut controller = Controller::new(tuner).with_dry_run(true);
+    live(&cluster, &mut controller, 2 * 24 * HOUR + 2);
+    assert_eq!(told.load(Ordering::Relaxed), 2);
 }
 
 #[test]

@@ -61,6 +61,14 @@ pub enum PredictError {
         /// What is wrong with it, with the place.
         reason: String,
     },
+    /// The predictor cannot do this.
+    #[error("the predictor `{name}` cannot {what}")]
+    Unsupported {
+        /// Name of the predictor.
+        name: String,
+        /// What it cannot do.
+        what: &'static str,
+    },
     /// What was written of a model does not hold together.
     #[error("not what a `{name}` was written as: {reason}")]
     Unsound {

@@ -1,5 +1,6 @@
 use streamline_core::TimeSeries;
 
+use crate::bytes;
 use crate::residuals::with_errors;
 use crate::{Forecast, PredictError, WorkloadPredictor};
 
@@ -34,6 +35,14 @@ impl WorkloadPredictor for LastValue {
 
     fn fit(&mut self, _history: &[TimeSeries]) -> Result<(), PredictError> {
         Ok(())
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        Ok(Vec::new()) // it learns nothing
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        bytes::expect_none(self.name(), bytes)
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {

@@ -1,15 +1,18 @@
 #![doc = include_str!("../README.md")]
 
 mod backtest;
+mod bytes;
 mod calibration;
 mod combination;
 mod drift;
+mod envelope;
 mod error;
 mod forecast;
 mod last_value;
 mod predictor;
 mod residuals;
 mod ridge;
+mod saved;
 mod seasonal_naive;
 #[cfg(feature = "burn")]
 mod transformer;
@@ -23,6 +26,7 @@ pub use forecast::Forecast;
 pub use last_value::LastValue;
 pub use predictor::WorkloadPredictor;
 pub use ridge::{Ridge, RidgeOptions};
+pub use saved::{load, save};
 pub use seasonal_naive::SeasonalNaive;
 #[cfg(feature = "burn")]
 pub use transformer::{Backend, Baseline, Progress, TrainingReport, Transformer, TransformerOptions};

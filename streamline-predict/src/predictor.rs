@@ -67,13 +67,38 @@ pub trait WorkloadPredictor: Send + Sync {
         None
     }
 
-    /// Takes note of new points without learning anew. Does nothing by default.
+    /// Takes note of what has come since, given as the newest days of the sources' histories, without learning anew. Does
+    /// nothing by default.
     ///
     /// # Errors
     /// [`PredictError`] if the points cannot be used; the predictor then is what it was before.
-    fn update(&mut self, recent: &TimeSeries) -> Result<(), PredictError> {
+    fn update(&mut self, recent: &[TimeSeries]) -> Result<(), PredictError> {
         let _ = recent;
         Ok(())
+    }
+
+    /// What it has learnt, for [`restore`](Self::restore); [`save`](crate::save) writes it to a file.
+    ///
+    /// # Errors
+    /// [`PredictError::NotFitted`], or [`PredictError::Unsupported`], which is the default.
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        Err(PredictError::Unsupported {
+            name: self.name().into(),
+            what: "be saved",
+        })
+    }
+
+    /// Takes over what another one of the same kind and the same options had learnt.
+    ///
+    /// # Errors
+    /// [`PredictError::Unsound`] with the reason if the bytes are not such; the predictor then is what it was before. By
+    /// default [`PredictError::Unsupported`].
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        let _ = bytes;
+        Err(PredictError::Unsupported {
+            name: self.name().into(),
+            what: "be restored",
+        })
     }
 }
 

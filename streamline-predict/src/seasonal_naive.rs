@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use streamline_core::TimeSeries;
 
+use crate::bytes;
 use crate::last_value::changes;
 use crate::residuals::with_errors;
 use crate::{Forecast, LastValue, PredictError, WorkloadPredictor};
@@ -62,6 +63,14 @@ impl WorkloadPredictor for SeasonalNaive {
 
     fn fit(&mut self, _history: &[TimeSeries]) -> Result<(), PredictError> {
         Ok(())
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        Ok(Vec::new()) // it learns nothing
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        bytes::expect_none(self.name(), bytes)
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {

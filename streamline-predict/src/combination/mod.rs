@@ -2,8 +2,10 @@ use std::fmt;
 #[cfg(feature = "burn")]
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
+mod saved;
 mod trial;
 mod weights;
 
@@ -45,10 +47,20 @@ use crate::{
 /// ```
 pub struct Combination {
     members: Vec<Box<dyn WorkloadPredictor>>,
-    /// For each step one for each member; all 0 where nothing could be told, empty before fitting.
-    weights: Vec<Vec<f64>>,
     horizon: usize,
+    learnt: Learnt,
+}
+
+/// What was learnt beside the members.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Learnt {
+    /// For each member its mean absolute error at each step, where it could be told.
+    errors: Vec<Option<Vec<f64>>>,
+    /// For each step the weight of each member; all 0 where nothing could be told, empty before fitting.
+    weights: Vec<Vec<f64>>,
     calibration: Option<Calibration>,
+    /// When the newest point came that the members were fitted on.
+    until_ms: i64,
 }
 
 impl Default for Combination {
@@ -108,19 +120,22 @@ impl Combination {
     #[must_use]
     pub fn new(members: Vec<Box<dyn WorkloadPredictor>>, horizon: usize) -> Self {
         Self {
-            weights: Vec::new(),
             members,
             horizon: horizon.max(1),
-            calibration: None,
+            learnt: Learnt::default(),
         }
     }
 
     /// The name and the weight of each member, the mean over the steps; the weights add up to 1, or are all 0 if nothing could be told.
     pub fn weights(&self) -> impl Iterator<Item = (&str, f64)> {
         let names = self.members.iter().map(|member| member.name());
-        let steps = self.weights.len().max(1) as f64;
+        let steps = self.learnt.weights.len().max(1) as f64;
         let mean = move |member: usize| {
-            let weights = self.weights.iter().filter_map(|weights| weights.get(member));
+            let weights = self
+                .learnt
+                .weights
+                .iter()
+                .filter_map(|weights| weights.get(member));
             weights.sum::<f64>() / steps
         };
         names.enumerate().map(move |(member, name)| (name, mean(member)))
@@ -129,7 +144,7 @@ impl Combination {
     /// The weights of a member, a step each.
     fn weights_of(&self, member: usize) -> Vec<f64> {
         let weight = |weights: &Vec<f64>| weights.get(member).copied().unwrap_or_default();
-        self.weights.iter().map(weight).collect()
+        self.learnt.weights.iter().map(weight).collect()
     }
 
     /// Fits a member on everything, and gives what it forecast when it knew only what is older; none if it refused.
@@ -180,14 +195,13 @@ impl WorkloadPredictor for Combination {
             fits.into_iter().map(|fit| fit.join().ok().flatten()).collect()
         });
         self.members = members;
-        self.weights = weights::of_errors(
-            &forecasts
-                .iter()
-                .map(|forecasts| trial.errors(forecasts.as_deref()?, self.horizon))
-                .collect::<Vec<_>>(),
-            self.horizon,
-        );
-        self.calibration = trial.calibration(|origin| {
+        let errors = forecasts
+            .iter()
+            .map(|forecasts| trial.errors(forecasts.as_deref()?, self.horizon));
+        self.learnt.errors = errors.collect();
+        self.learnt.weights = weights::of_errors(&self.learnt.errors, self.horizon);
+        self.learnt.until_ms = trial.until_ms();
+        self.learnt.calibration = trial.calibration(|origin| {
             let answers = forecasts.iter().enumerate();
             let answers = answers.filter_map(|(member, forecasts)| {
                 Some((self.weights_of(member), forecasts.as_deref()?.get(origin)?))
@@ -225,13 +239,40 @@ impl WorkloadPredictor for Combination {
     }
 
     fn calibration(&self) -> Option<&Calibration> {
-        self.calibration.as_ref()
+        self.learnt.calibration.as_ref()
     }
 
-    fn update(&mut self, recent: &TimeSeries) -> Result<(), PredictError> {
-        self.members
-            .iter_mut()
-            .try_for_each(|member| member.update(recent))
+    /// Compares the members again, on what came after the points that they were fitted on.
+    ///
+    /// Each one's error becomes the mean of the one that it had and the one that it has there. Fewer than 48 new points,
+    /// with a lookback before them, change nothing.
+    fn update(&mut self, recent: &[TimeSeries]) -> Result<(), PredictError> {
+        for member in &mut self.members {
+            member.update(recent)?;
+        }
+        let trial = Trial::after(recent, self.learnt.until_ms);
+        if self.learnt.weights.is_empty() || trial.is_short() {
+            return Ok(());
+        }
+        for (member, known) in self.members.iter().zip(&mut self.learnt.errors) {
+            let forecasts = trial.forecasts(member.as_ref(), self.horizon);
+            let new = forecasts.and_then(|forecasts| trial.errors(&forecasts, self.horizon));
+            if let (Some(known), Some(new)) = (known, new) {
+                for (known, new) in known.iter_mut().zip(new) {
+                    *known = f64::midpoint(*known, new);
+                }
+            }
+        }
+        self.learnt.weights = weights::of_errors(&self.learnt.errors, self.horizon);
+        Ok(())
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        saved::to_bytes(self)
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        saved::restore(self, bytes)
     }
 }
 
@@ -256,6 +297,30 @@ mod tests {
         let weights = weights(&days, 3_600_000);
         // A day ahead the last value is right as well.
         assert!(weights[0] < 0.05 && weights[1] > 0.9, "{weights:?}");
+    }
+
+    #[test]
+    fn the_weights_follow_when_another_member_becomes_the_better_one() {
+        let step_ms = 3_600_000;
+        // Days that repeat, and then days that do not.
+        let value = |index: usize| match index {
+            0..480 => 50.0 + ((index * index) % 24 * 7 % 24) as f64,
+            _ => 50.0 + (index * index % 997) as f64 / 10.0 + index as f64,
+        };
+        let values: Vec<f64> = (0..900).map(value).collect();
+        let series = TimeSeries::from_values(0, step_ms, &values).unwrap();
+        let mut model = Combination::default();
+        model.fit(&[series.slice(0, 480)]).unwrap();
+        let weights = |model: &Combination| model.weights().map(|(_, weight)| weight).collect::<Vec<_>>();
+        let before = weights(&model);
+        model.update(&[series.slice(100, 520)]).unwrap(); // too few new points
+        assert_eq!(weights(&model), before);
+        model.update(std::slice::from_ref(&series)).unwrap();
+        let after = weights(&model);
+        assert!(
+            before[1] > 0.9 && after[1] < before[1] - 0.2,
+            "{before:?} {after:?}"
+        );
     }
 
     #[test]

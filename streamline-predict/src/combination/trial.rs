@@ -18,12 +18,32 @@ const FORECASTS: usize = 384;
 const FEWEST: usize = 48;
 
 impl<'a> Trial<'a> {
+    /// Holds back the newest fifth.
     pub(super) fn new(history: &'a [TimeSeries]) -> Self {
         let older = |series: &TimeSeries| {
             let held_back = (series.len() as f64 * HELD_BACK).round() as usize;
             series.slice(0, series.len().saturating_sub(held_back))
         };
-        let older: Vec<TimeSeries> = history.iter().map(older).collect();
+        Self::with(history, history.iter().map(older).collect())
+    }
+
+    /// Holds back what came after a time.
+    pub(super) fn after(history: &'a [TimeSeries], until_ms: i64) -> Self {
+        let older = |series: &TimeSeries| {
+            let steps = (i128::from(until_ms) - i128::from(series.start_ms()))
+                .div_euclid(i128::from(series.step_ms()))
+                + 1;
+            series.slice(
+                0,
+                usize::try_from(steps.max(0))
+                    .unwrap_or(usize::MAX)
+                    .min(series.len()),
+            )
+        };
+        Self::with(history, history.iter().map(older).collect())
+    }
+
+    fn with(history: &'a [TimeSeries], older: Vec<TimeSeries>) -> Self {
         let each = (FORECASTS / history.len().max(1)).max(FEWEST);
         let mut origins = Vec::new();
         for (index, (series, older)) in history.iter().zip(&older).enumerate() {
@@ -37,6 +57,17 @@ impl<'a> Trial<'a> {
             older,
             origins,
         }
+    }
+
+    /// When the newest point of all came.
+    pub(super) fn until_ms(&self) -> i64 {
+        let newest = |series: &TimeSeries| series.time_ms(series.len().saturating_sub(1));
+        self.history.iter().map(newest).max().unwrap_or(i64::MIN)
+    }
+
+    /// Whether there are too few forecasts to tell something.
+    pub(super) fn is_short(&self) -> bool {
+        self.origins.len() < FEWEST
     }
 
     /// A forecast from each origin; none if there is no origin or the predictor refuses any.

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
+use crate::bytes;
 use crate::residuals::LEVELS;
 use crate::{Forecast, PredictError, WorkloadPredictor};
 
@@ -215,6 +216,29 @@ impl WorkloadPredictor for Ridge {
             .collect::<Option<Vec<_>>>()
             .ok_or(too_short)?;
         self.learnt = Some(Learnt { layout, steps });
+        Ok(())
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        if self.learnt.is_none() {
+            return Err(PredictError::NotFitted {
+                name: self.name().into(),
+            });
+        }
+        bytes::with_header(self.name(), self, [])
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        let restored = match bytes::split_header::<Self>(bytes) {
+            Ok((restored, [])) if restored.options == self.options => Ok(restored),
+            Ok((_, [])) => Err("its options are others".into()),
+            Ok(_) => Err("something follows it".into()),
+            Err(reason) => Err(reason),
+        };
+        *self = restored.map_err(|reason| PredictError::Unsound {
+            name: self.name().into(),
+            reason,
+        })?;
         Ok(())
     }
 

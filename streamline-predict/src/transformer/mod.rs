@@ -8,7 +8,6 @@ use streamline_core::TimeSeries;
 use crate::{Forecast, PredictError, WorkloadPredictor};
 
 mod baseline;
-mod envelope;
 mod model_file;
 mod network;
 mod options;
@@ -23,7 +22,7 @@ pub use training::{Progress, TrainingReport};
 
 use baseline::Base;
 use network::{LEVELS, MEDIAN, Network, device, host};
-use training::Trained;
+use training::{Start, Trained};
 use windows::{Terms, Windows};
 
 /// A small Transformer that forecasts the median and quantiles 0.1, 0.9, 0.95 and 0.99 of a load.
@@ -136,15 +135,63 @@ impl Transformer {
         history: &[TimeSeries],
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(), PredictError> {
-        let windows = Windows::new(history, &self.options);
-        let needed = Windows::needed(&self.options);
+        self.train(history, &self.options.clone(), None, progress)
+    }
+
+    /// Goes on learning from other histories, such as those of one source after those of many, at a tenth of the step
+    /// size. The baseline stays, and what was learnt before is kept where nothing is better on the newest windows.
+    ///
+    /// # Errors
+    /// [`PredictError::NotFitted`], or those of [`fit_with`](Self::fit_with). What was learnt before then remains.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use streamline_core::TimeSeries;
+    /// use streamline_predict::{Transformer, TransformerOptions, WorkloadPredictor};
+    ///
+    /// # fn histories() -> Vec<TimeSeries> { Vec::new() }
+    /// let histories = histories();
+    /// let mut of_all = Transformer::new(TransformerOptions::default())?;
+    /// of_all.fit(&histories)?;
+    /// let mut of_first = of_all.clone();
+    /// of_first.fine_tune(&histories[..1], &mut |_| ControlFlow::Continue(()))?;
+    /// # Ok::<(), streamline_predict::PredictError>(())
+    /// ```
+    pub fn fine_tune(
+        &mut self,
+        history: &[TimeSeries],
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(), PredictError> {
+        let Learnt { base, weights, .. } = self.learnt()?.clone();
+        let options = TransformerOptions {
+            learning_rate: self.options.learning_rate / 10.0,
+            ..self.options.clone()
+        };
+        let start = Start {
+            base: &base,
+            weights: &weights,
+        };
+        self.train(history, &options, Some(start), progress)
+    }
+
+    fn train(
+        &mut self,
+        history: &[TimeSeries],
+        options: &TransformerOptions,
+        start: Option<Start<'_>>,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(), PredictError> {
+        let windows = Windows::new(history, options);
+        let needed = Windows::needed(options);
         if windows.longest() < needed {
             return Err(PredictError::HistoryTooShort {
                 given: windows.longest(),
                 needed,
             });
         }
-        let trained = training::train(&windows, &self.options, progress)?;
+        let trained = training::train(&windows, options, start, progress)?;
         tracing::info!(
             windows = trained.report.training_windows,
             epochs = trained.report.history.len(),
@@ -152,7 +199,7 @@ impl Transformer {
             validation_loss = trained.report.best_validation_loss,
             "transformer trained"
         );
-        self.learnt = Some(Learnt::new(&self.options, trained));
+        self.learnt = Some(Learnt::new(options, trained));
         Ok(())
     }
 
@@ -246,6 +293,23 @@ impl WorkloadPredictor for Transformer {
 
     fn fit(&mut self, history: &[TimeSeries]) -> Result<(), PredictError> {
         self.fit_with(history, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, PredictError> {
+        model_file::encode(&self.options, self.learnt()?)
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
+        let unsound = |reason| PredictError::Unsound {
+            name: self.name().into(),
+            reason,
+        };
+        let restored = model_file::decode(bytes).map_err(unsound)?;
+        if restored.options != self.options {
+            return Err(unsound("its options are others".into()));
+        }
+        *self = restored;
+        Ok(())
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {

@@ -8,12 +8,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Base;
-use super::envelope::Envelope;
 use super::network::weight_count;
 use super::options::TransformerOptions;
 use super::training::{Trained, TrainingReport};
 use super::{Learnt, Transformer};
 use crate::PredictError;
+use crate::bytes;
+use crate::envelope::Envelope;
 
 const ENVELOPE: Envelope = Envelope {
     magic: *b"STRLTRF\n",
@@ -34,44 +35,28 @@ struct Header {
 
 pub(super) fn save(model: &Transformer, path: &Path) -> Result<(), PredictError> {
     let learnt = model.learnt()?;
-    let body = encode(&model.options, learnt).map_err(|error| PredictError::Io {
-        path: path.to_owned(),
-        source: std::io::Error::other(error),
-    })?;
-    ENVELOPE.write(path, &body)
+    ENVELOPE.write(path, &encode(&model.options, learnt)?)
 }
 
 pub(super) fn load(path: &Path) -> Result<Transformer, PredictError> {
     ENVELOPE.read(path, decode)
 }
 
-fn encode(options: &TransformerOptions, learnt: &Learnt) -> Result<Vec<u8>, serde_json::Error> {
-    let header = serde_json::to_vec(&Header {
+/// The body of a model's file.
+pub(super) fn encode(options: &TransformerOptions, learnt: &Learnt) -> Result<Vec<u8>, PredictError> {
+    let header = Header {
         burn: BURN.into(),
         options: options.clone(),
         base: learnt.base.clone(),
         report: learnt.report.clone(),
-    })?;
-    let length = u32::try_from(header.len())
-        .map_err(|_| serde::ser::Error::custom("the header is longer than 4 GiB"))?;
-    let mut body = length.to_le_bytes().to_vec();
-    body.extend(header);
-    for weight in &learnt.weights {
-        body.extend(weight.to_le_bytes());
-    }
-    Ok(body)
+    };
+    let weights = learnt.weights.iter().flat_map(|weight| weight.to_le_bytes());
+    bytes::with_header("transformer", &header, weights)
 }
 
 /// The model, or what is wrong with its body.
-fn decode(body: &[u8]) -> Result<Transformer, String> {
-    let (length, rest) = body
-        .split_first_chunk::<4>()
-        .ok_or("its body has no header length")?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    let (header, weights) = rest
-        .split_at_checked(length)
-        .ok_or("its header is longer than its body")?;
-    let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+pub(super) fn decode(body: &[u8]) -> Result<Transformer, String> {
+    let (header, weights) = bytes::split_header::<Header>(body)?;
     header
         .options
         .check()

@@ -257,3 +257,87 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn fine_tuning_makes_it_better_on_the_source_and_never_worse_where_it_validates() {
+    let other: Vec<f64> = (0..480)
+        .map(|index| 1_000.0 + 50.0 * (f64::from(index) * std::f64::consts::TAU / 9.0).sin())
+        .collect();
+    let other = TimeSeries::from_values(0, 60_000, &other).unwrap();
+    let options = TransformerOptions {
+        lookback: 24,
+        epochs: 15,
+        ..tiny()
+    };
+    let source = wave(480);
+    let seen = source.slice(0, 400);
+    let general = fitted(options, &[other, seen.clone()]);
+    let mut tuned = general.clone();
+    tuned
+        .fine_tune(&[seen], &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let of = |model: &Transformer| {
+        error(&source, 400, |history| {
+            model.forecast(history, 3).unwrap().point().to_vec()
+        })
+    };
+    assert!(
+        of(&tuned) < of(&general),
+        "{} against {}",
+        of(&tuned),
+        of(&general)
+    );
+    let report = tuned.report().unwrap();
+    assert!(report.best_validation_loss <= report.start_validation_loss);
+    assert_eq!(tuned.options(), general.options());
+    let mut unfitted = Transformer::new(tiny()).unwrap();
+    assert!(matches!(
+        unfitted.fine_tune(&[wave(100)], &mut |_| ControlFlow::Continue(())),
+        Err(PredictError::NotFitted { .. })
+    ));
+}
+
+#[test]
+fn on_a_seasonal_series_the_training_loss_falls_below_a_hundredth_within_200_epochs() {
+    let values: Vec<f64> = (0..960)
+        .map(|index| {
+            let day = f64::from(index) * std::f64::consts::TAU / 48.0;
+            1_000.0 + 400.0 * day.sin() + 150.0 * (2.0 * day).cos() + 50.0 * (5.0 * day).sin()
+        })
+        .collect();
+    let series = TimeSeries::from_values(0, 1_800_000, &values).unwrap();
+    let mut model = Transformer::new(TransformerOptions {
+        lookback: 48,
+        horizon: 12,
+        patch: 8,
+        baseline: Baseline::LastValue,
+        d_model: 16,
+        heads: 2,
+        layers: 1,
+        feed_forward: 32,
+        epochs: 200,
+        patience: 200,
+        learning_rate: 0.01,
+        weight_decay: 0.0,
+        ..TransformerOptions::default()
+    })
+    .unwrap();
+    model
+        .fit_with(&[series], &mut |progress| {
+            if progress.train_loss < 0.01 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+        .unwrap();
+    let losses: Vec<f64> = model
+        .report()
+        .unwrap()
+        .history
+        .iter()
+        .map(|at| at.train_loss)
+        .collect();
+    println!("{losses:?}");
+    assert!(losses[losses.len() - 1] < 0.01, "{losses:?}");
+}

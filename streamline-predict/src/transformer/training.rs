@@ -48,7 +48,7 @@ pub struct TrainingReport {
     pub best_epoch: usize,
     /// Loss on the validation windows of what is kept.
     pub best_validation_loss: f64,
-    /// Loss on the validation windows before training, when the median is the baseline.
+    /// Loss on the validation windows before training, when the median is the baseline, or what it was before fine-tuning.
     pub start_validation_loss: f64,
 }
 
@@ -149,10 +149,17 @@ fn learning_rate(options: &TransformerOptions, step: usize, steps: usize) -> f64
     options.learning_rate * warm_up * (FINAL + (1.0 - FINAL) * 0.5 * (1.0 + turn.cos()))
 }
 
+/// What a training goes on from.
+pub(super) struct Start<'a> {
+    pub(super) base: &'a Base,
+    pub(super) weights: &'a [f32],
+}
+
 /// Trains until the epochs are over, none has been better for long enough, or `progress` breaks.
 pub(super) fn train(
     windows: &Windows<'_>,
     options: &TransformerOptions,
+    start: Option<Start<'_>>,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Trained, PredictError> {
     /// The most windows that validate.
@@ -160,7 +167,10 @@ pub(super) fn train(
     let plain = device(options.backend);
     let learning = plain.clone().autodiff();
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let base = Base::fit(options, windows);
+    let base = match &start {
+        Some(start) => start.base.clone(),
+        None => Base::fit(options, windows),
+    };
     let reaches = |window: &&Window| {
         windows
             .until(window)
@@ -172,17 +182,20 @@ pub(super) fn train(
     let validation: Vec<Window> = validation.into_iter().step_by(spacing).collect();
     let batches: Vec<Vec<Window>> = validation.chunks(options.batch).map(<[_]>::to_vec).collect();
 
-    let drawn = Network::drawn(options, &mut rng, &plain);
+    let network = match start {
+        Some(start) => Network::with_weights(options, start.weights, &plain),
+        None => Network::drawn(options, &mut rng, &plain),
+    };
     let diverged = |epoch| move || PredictError::Diverged { epoch };
-    let mut weights = drawn.weights().ok_or_else(diverged(0))?;
-    let start = validate(options, &batches, windows, &base, &drawn, &plain).ok_or_else(diverged(0))?;
+    let mut weights = network.weights().ok_or_else(diverged(0))?;
+    let loss = validate(options, &batches, windows, &base, &network, &plain).ok_or_else(diverged(0))?;
     let mut report = TrainingReport {
         training_windows: order.len(),
         validation_windows: validation.len(),
         history: Vec::new(),
         best_epoch: 0,
-        best_validation_loss: start,
-        start_validation_loss: start,
+        best_validation_loss: loss,
+        start_validation_loss: loss,
     };
     if order.is_empty() || validation.is_empty() {
         return Ok(Trained {

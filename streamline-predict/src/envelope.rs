@@ -13,16 +13,16 @@ const PREFIX: usize = 8 + 4 + 8;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Envelope {
-    pub(super) magic: [u8; 8],
-    pub(super) version: u32,
+pub(crate) struct Envelope {
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
     /// What the file is called in messages, such as `transformer model`.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
 }
 
 impl Envelope {
     /// Puts the frame around a body.
-    pub(super) fn seal(&self, body: &[u8]) -> Vec<u8> {
+    pub(crate) fn seal(&self, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(PREFIX + body.len() + 4);
         bytes.extend(self.magic);
         bytes.extend(self.version.to_le_bytes());
@@ -33,7 +33,7 @@ impl Envelope {
     }
 
     /// The body, or what is wrong with the bytes.
-    pub(super) fn open<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+    pub(crate) fn open<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
         let short = || format!("cut short: {} bytes", bytes.len());
         let (magic, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
         if *magic != self.magic {
@@ -67,7 +67,7 @@ impl Envelope {
     }
 
     /// Writes a body to a file, whole or not at all: into a temporary file beside it that then takes its place.
-    pub(super) fn write(&self, path: &Path, body: &[u8]) -> Result<(), PredictError> {
+    pub(crate) fn write(&self, path: &Path, body: &[u8]) -> Result<(), PredictError> {
         let io = |source| PredictError::Io {
             path: path.to_owned(),
             source,
@@ -84,7 +84,7 @@ impl Envelope {
     }
 
     /// Reads a file and makes a value of its body with `decode`, which says what is wrong where it cannot.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         path: &Path,
         decode: impl FnOnce(&[u8]) -> Result<T, String>,
