@@ -10,41 +10,23 @@ use streamline_predict::{
     BacktestOptions, BacktestReport, Combination, LastValue, Ridge, RidgeOptions, SeasonalNaive,
     WorkloadPredictor, backtest,
 };
+use streamline_tuner::{TraceColumns, read_trace};
 
 const DAY_MS: usize = 86_400_000;
 
-/// Milliseconds since the epoch of `2014-04-10 00:04:00`, by the days of the civil calendar.
-fn time_ms(date: &str) -> i64 {
-    let part =
-        |range: std::ops::Range<usize>| date.get(range).and_then(|part| part.parse::<i64>().ok()).unwrap();
-    let (year, month, day) = (part(0..4), part(5..7), part(8..10));
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    ((days * 24 + part(11..13)) * 60 + part(14..16)) * 60_000
-}
-
 /// The trace on a regular grid; none where the data are not at hand.
 fn trace(name: &str, minutes: u64) -> Option<TimeSeries> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/traces");
-    let Ok(text) = std::fs::read_to_string(folder.join(format!("{name}_{minutes}min.csv"))) else {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/traces");
+    let path = folder.join(format!("{name}_{minutes}min.csv"));
+    if !path.exists() {
         assert!(
             std::env::var_os("CI").is_none(),
             "the traces are missing in {}",
             folder.display()
         );
         return None;
-    };
-    let samples: Vec<(i64, f64)> = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once(','))
-        .map(|(date, value)| (time_ms(date), value.trim().parse().unwrap()))
-        .collect();
-    Some(TimeSeries::from_samples(&samples, minutes * 60_000).unwrap())
+    }
+    Some(read_trace(&path, &TraceColumns::default()).unwrap())
 }
 
 #[test]
