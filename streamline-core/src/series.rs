@@ -141,6 +141,62 @@ impl TimeSeries {
         })
     }
 
+    /// The rate, per second, of a counter that was read at any times, on a grid of `step_ms`.
+    ///
+    /// Readings `(time in ms, count)` may be in any order; of several at one time the highest counts. What was counted
+    /// between two readings is spread evenly over the time between them. A count below the one before is that of a counter that
+    /// was reset, such as by a restart: nothing is known of the time between the two. The grid starts at the first reading, and a
+    /// point of which less than half is known is a gap.
+    ///
+    /// # Errors
+    /// As of [`from_samples`](Self::from_samples).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use streamline_core::TimeSeries;
+    ///
+    /// let readings = [(0, 100.0), (1_000, 150.0), (3_000, 350.0), (4_000, 20.0), (5_000, 80.0)];
+    /// let rates = TimeSeries::from_counter(&readings, 1_000)?;
+    /// let rates: Vec<_> = rates.iter().collect();
+    /// assert_eq!(rates, [Some(50.0), Some(100.0), Some(100.0), None, Some(60.0)]);
+    /// # Ok::<(), streamline_core::CoreError>(())
+    /// ```
+    pub fn from_counter(readings: &[(i64, f64)], step_ms: u64) -> Result<Self, CoreError> {
+        let grid = Self::from_samples(readings, step_ms)?;
+        let mut readings = readings.to_vec();
+        readings.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
+        readings.dedup_by_key(|reading| reading.0);
+        let (mut counted, mut known_ms) = (vec![0.0; grid.len()], vec![0.0; grid.len()]);
+        for pair in readings.windows(2) {
+            let [(from_ms, before), (to_ms, after)] = [pair[0], pair[1]];
+            let per_ms = (after - before) / from_ms.abs_diff(to_ms) as f64;
+            if !(0.0..f64::INFINITY).contains(&per_ms) {
+                continue;
+            }
+            // From here on times are since the start of the grid, which is the first reading.
+            let [mut at, end] = [from_ms, to_ms].map(|time| time.abs_diff(grid.start_ms));
+            while at < end {
+                let point = at / step_ms;
+                let until = (point + 1).saturating_mul(step_ms).min(end);
+                // Half a step at the end may have no point of its own.
+                let index = usize::try_from(point).unwrap_or(usize::MAX);
+                if let (Some(counted), Some(known)) = (counted.get_mut(index), known_ms.get_mut(index)) {
+                    *counted += per_ms * (until - at) as f64;
+                    *known += (until - at) as f64;
+                }
+                at = until;
+            }
+        }
+        let rate = |(counted, known): (f64, f64)| {
+            let rate = counted / known * 1_000.0;
+            (2.0 * known >= step_ms as f64 && rate.is_finite()).then_some(rate)
+        };
+        let mut rates: Vec<Option<f64>> = counted.into_iter().zip(known_ms).map(rate).collect();
+        while rates.pop_if(|rate| rate.is_none()).is_some() {} // the last reading starts nothing
+        Self::new(grid.start_ms, step_ms, rates)
+    }
+
     /// The time of the first point, in milliseconds since the epoch.
     #[must_use]
     pub fn start_ms(&self) -> i64 {
@@ -361,7 +417,28 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_counter_that_goes_on_gives_back_all_that_it_counted() {
+        let readings: Vec<(i64, f64)> = (0..40i64)
+            .map(|index| (index * 700, (index * index) as f64))
+            .rev()
+            .collect();
+        let rates = TimeSeries::from_counter(&readings, 1_300).unwrap();
+        let total: f64 = rates.iter().flatten().map(|rate| rate * 1.3).sum();
+        assert_eq!(rates.len(), 21); // 27.3 s, exactly
+        approx::assert_relative_eq!(total, 39.0 * 39.0, epsilon = 1e-9);
+    }
+
     proptest! {
+        #[test]
+        fn any_readings_become_rates_or_an_error(
+            readings in proptest::collection::vec((-5_000i64..5_000, any::<f64>()), 0..20), step in 0u64..3_000,
+        ) {
+            if let Ok(series) = TimeSeries::from_counter(&readings, step) {
+                prop_assert!(series.iter().flatten().all(|rate| rate.is_finite() && rate >= 0.0));
+            }
+        }
+
         #[test]
         fn any_samples_become_a_series_or_an_error(
             samples in proptest::collection::vec((any::<i64>(), any::<f64>()), 0..20), step in any::<u64>(),

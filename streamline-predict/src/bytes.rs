@@ -37,6 +37,19 @@ pub(crate) fn split_header<H: DeserializeOwned>(bytes: &[u8]) -> Result<(H, &[u8
     Ok((header, rest))
 }
 
+/// The header alone, of a predictor of this name.
+pub(crate) fn only_header<H: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<H, PredictError> {
+    let header = match split_header(bytes) {
+        Ok((header, [])) => Ok(header),
+        Ok(_) => Err("something follows it".into()),
+        Err(reason) => Err(reason),
+    };
+    header.map_err(|reason| PredictError::Unsound {
+        name: name.into(),
+        reason,
+    })
+}
+
 /// For a predictor that learns nothing.
 pub(crate) fn expect_none(name: &str, bytes: &[u8]) -> Result<(), PredictError> {
     if bytes.is_empty() {

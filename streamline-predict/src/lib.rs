@@ -4,6 +4,7 @@ mod backtest;
 mod bytes;
 mod calibration;
 mod combination;
+mod dlinear;
 mod drift;
 mod envelope;
 mod error;
@@ -13,13 +14,16 @@ mod predictor;
 mod residuals;
 mod ridge;
 mod saved;
+mod scale;
 mod seasonal_naive;
+mod stretches;
 #[cfg(feature = "burn")]
 mod transformer;
 
 pub use backtest::{BacktestOptions, BacktestReport, backtest};
 pub use calibration::Calibration;
 pub use combination::Combination;
+pub use dlinear::{DLinear, DLinearOptions};
 pub use drift::Drift;
 pub use error::PredictError;
 pub use forecast::Forecast;

@@ -1,11 +1,24 @@
 //! Error bands from a forecaster's own past errors.
 
+use std::cmp::Ordering;
+
 use streamline_core::TimeSeries;
 
 use crate::{Forecast, PredictError};
 
 /// The quantile levels that every forecaster of this crate gives.
 pub(crate) const LEVELS: [f64; 5] = [0.1, 0.5, 0.9, 0.95, 0.99];
+/// Which of them is the median.
+pub(crate) const MEDIAN: usize = 1;
+
+/// An error of a level, kept on its side of the median, which is the point and has none.
+pub(crate) fn outwards(level: usize, error: f64) -> f64 {
+    match level.cmp(&MEDIAN) {
+        Ordering::Less => error.min(0.0),
+        Ordering::Equal => 0.0,
+        Ordering::Greater => error.max(0.0),
+    }
+}
 
 /// A forecast whose quantiles are the point plus the empirical quantiles of past errors at the same distance.
 ///

@@ -119,10 +119,3 @@ impl Layout {
         features
     }
 }
-
-/// The standard deviation of values; 0 if there are none.
-pub(super) fn deviation(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
-}

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
-use crate::bytes;
-use crate::residuals::LEVELS;
-use crate::{Forecast, PredictError, WorkloadPredictor};
+use crate::residuals::{LEVELS, outwards};
+use crate::scale::{FLAT, deviation, size};
+use crate::{Forecast, PredictError, WorkloadPredictor, bytes, stretches};
 
 mod features;
 mod options;
@@ -14,13 +14,8 @@ mod tests;
 
 pub use options::RidgeOptions;
 
-use features::{Layout, deviation};
+use features::Layout;
 use regression::{Rows, Step};
-
-/// Place of the median among the levels.
-const MEDIAN: usize = 1;
-/// A window that varies by less than this share of its largest value is constant but for rounding.
-const FLAT: f64 = 1e-9;
 
 /// A linear regression for each step on the newest values, the values around the same time one period ago, their mean,
 /// and the time of day and week; solved in closed form.
@@ -119,7 +114,11 @@ impl Ridge {
     pub(crate) fn medians(&self, history: &[f64], last_ms: i64) -> Option<Vec<f64>> {
         let learnt = self.learnt.as_ref()?;
         let first = history.len().checked_sub(learnt.layout.lookback)?;
-        Some(learnt.stretch(history.get(first..)?, last_ms).swap_remove(MEDIAN))
+        Some(
+            learnt
+                .stretch(history.get(first..)?, last_ms)
+                .swap_remove(crate::residuals::MEDIAN),
+        )
     }
 
     /// Origins that train and origins that validate: a series and the index of the last point of the window.
@@ -149,7 +148,7 @@ impl Ridge {
 impl Learnt {
     /// The quantiles of the steps that were learnt: a list of values for each level.
     fn stretch(&self, window: &[f64], last_ms: i64) -> Vec<Vec<f64>> {
-        let size = window.iter().fold(0.0f64, |size, value| size.max(value.abs()));
+        let size = size(window);
         let last = window.last().copied().unwrap_or_default();
         let scaled: Vec<f64> = window.iter().map(|value| value / size).collect();
         let deviation = deviation(&scaled);
@@ -162,13 +161,7 @@ impl Learnt {
             let features = self.layout.features(&scaled, deviation, last_ms, index);
             let point = last / size + step.predict(&features);
             for (level, (values, error)) in quantiles.iter_mut().zip(step.errors).enumerate() {
-                // The median is the point, and the others lie about it.
-                let away = if level == MEDIAN { 0.0 } else { error * deviation };
-                let away = if level < MEDIAN {
-                    away.min(0.0)
-                } else {
-                    away.max(0.0)
-                };
+                let away = outwards(level, error) * deviation;
                 values.push(((point + away) * size).clamp(f64::MIN, f64::MAX));
             }
         }
@@ -229,16 +222,14 @@ impl WorkloadPredictor for Ridge {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), PredictError> {
-        let restored = match bytes::split_header::<Self>(bytes) {
-            Ok((restored, [])) if restored.options == self.options => Ok(restored),
-            Ok((_, [])) => Err("its options are others".into()),
-            Ok(_) => Err("something follows it".into()),
-            Err(reason) => Err(reason),
-        };
-        *self = restored.map_err(|reason| PredictError::Unsound {
-            name: self.name().into(),
-            reason,
-        })?;
+        let restored: Self = bytes::only_header(self.name(), bytes)?;
+        if restored.options != self.options {
+            return Err(PredictError::Unsound {
+                name: self.name().into(),
+                reason: "its options are others".into(),
+            });
+        }
+        *self = restored;
         Ok(())
     }
 
@@ -250,50 +241,16 @@ impl WorkloadPredictor for Ridge {
             return Err(step_differs(history.step_ms()));
         }
         let lookback = learnt.layout.lookback;
-        let mut window = history.tail(lookback).filled();
-        if window.len() < lookback {
-            return Err(PredictError::HistoryTooShort {
-                given: window.len(),
-                needed: lookback,
-            });
-        }
-        let floor = if history.iter().flatten().all(|value| value >= 0.0) {
-            0.0
-        } else {
-            f64::MIN
-        };
-        let mut quantiles = vec![Vec::with_capacity(horizon); LEVELS.len()];
-        // How far each quantile was from the median where the last stretch ended.
-        let mut spread = [0.0; LEVELS.len()];
-        while quantiles[MEDIAN].len() < horizon {
-            let last_ms = history.time_ms(history.len() - 1 + quantiles[MEDIAN].len());
-            let stretch = learnt.stretch(&window, last_ms);
-            let ends = spread;
-            for (level, values) in stretch.iter().enumerate() {
-                for (value, median) in values.iter().zip(&stretch[MEDIAN]) {
-                    spread[level] = (value - median).hypot(ends[level]).min(f64::MAX);
-                    let away = if level < MEDIAN {
-                        -spread[level]
-                    } else {
-                        spread[level]
-                    };
-                    quantiles[level].push((median + away).clamp(floor, f64::MAX));
-                }
-            }
-            window.extend(stretch[MEDIAN].iter().map(|median| median.max(floor)));
-            window.drain(..window.len() - lookback);
-        }
-        for values in &mut quantiles {
-            values.truncate(horizon);
-        }
-        Forecast::new(history, quantiles[MEDIAN].clone(), LEVELS.to_vec(), quantiles)
+        stretches::chain(history, horizon, lookback, |window, last_ms| {
+            Ok(learnt.stretch(window, last_ms))
+        })
     }
 }
 
 impl Scaled {
     fn new(series: &TimeSeries) -> Self {
         let mut values = series.filled();
-        let size = values.iter().fold(0.0f64, |size, value| size.max(value.abs()));
+        let size = size(&values);
         if size > 0.0 {
             for value in &mut values {
                 *value /= size;

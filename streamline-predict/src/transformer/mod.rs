@@ -5,7 +5,8 @@ use burn::Tensor;
 use burn::tensor::{Device, TensorData};
 use streamline_core::TimeSeries;
 
-use crate::{Forecast, PredictError, WorkloadPredictor};
+use crate::residuals::LEVELS;
+use crate::{Forecast, PredictError, WorkloadPredictor, stretches};
 
 mod baseline;
 mod model_file;
@@ -21,7 +22,7 @@ pub use options::{Backend, TransformerOptions};
 pub use training::{Progress, TrainingReport};
 
 use baseline::Base;
-use network::{LEVELS, MEDIAN, Network, device, host};
+use network::{Network, device, host};
 use training::{Start, Trained};
 use windows::{Terms, Windows};
 
@@ -314,50 +315,11 @@ impl WorkloadPredictor for Transformer {
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
         let learnt = self.learnt()?;
-        let lookback = self.lookback();
-        let mut window = history.tail(lookback).filled();
-        if window.len() < lookback {
-            return Err(PredictError::HistoryTooShort {
-                given: window.len(),
-                needed: lookback,
-            });
-        }
-        let floor = if history.iter().flatten().all(|value| value >= 0.0) {
-            0.0
-        } else {
-            f64::MIN
-        };
-        let mut quantiles = vec![Vec::new(); LEVELS.len()];
-        // How far each quantile was from the median where the last stretch ended.
-        let mut spread = [0.0; LEVELS.len()];
-        while quantiles[MEDIAN].len() < horizon {
-            let last_ms = history.time_ms(history.len() - 1 + quantiles[MEDIAN].len());
-            let stretch = self
-                .stretch(learnt, &window, last_ms)
+        stretches::chain(history, horizon, self.lookback(), |window, last_ms| {
+            self.stretch(learnt, window, last_ms)
                 .ok_or(PredictError::InvalidForecast {
                     reason: "the backend did not give its result",
-                })?;
-            let medians = &stretch[MEDIAN];
-            let ends = spread;
-            for (level, values) in stretch.iter().enumerate() {
-                for (value, median) in values.iter().zip(medians) {
-                    let distance = (value - median).hypot(ends[level]);
-                    spread[level] = if distance.is_finite() { distance } else { f64::MAX };
-                    let away = if level < MEDIAN {
-                        -spread[level]
-                    } else {
-                        spread[level]
-                    };
-                    let value = (median + away).clamp(f64::MIN, f64::MAX).max(floor);
-                    quantiles[level].push(value);
-                }
-            }
-            window.extend(medians.iter().map(|median| median.max(floor)));
-            window.drain(..window.len() - lookback);
-        }
-        for values in &mut quantiles {
-            values.truncate(horizon);
-        }
-        Forecast::new(history, quantiles[MEDIAN].clone(), LEVELS.to_vec(), quantiles)
+                })
+        })
     }
 }

@@ -12,11 +12,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::options::{Backend, TransformerOptions};
+use crate::residuals::LEVELS;
 
-/// The quantile levels that are learnt.
-pub(super) const LEVELS: [f64; 5] = [0.1, 0.5, 0.9, 0.95, 0.99];
-/// Which of them is the median.
-pub(super) const MEDIAN: usize = 1;
 /// How each quantile follows from the median and the gaps between neighbours, so that quantiles never cross.
 const FROM_GAPS: [[f32; LEVELS.len() - 1]; LEVELS.len()] = [
     [-1.0, 0.0, 0.0, 0.0],
@@ -357,7 +354,11 @@ mod tests {
         let windows: Vec<f32> = (0..12).map(|index| index as f32).collect();
         let out = network.forward(tensor(windows, [1, 12]), tensor(vec![0.5; 3], [1, 3]));
         let out = host(out).unwrap();
-        assert!(out[MEDIAN * 3..][..3].iter().all(|&median| median.abs() < 1e-9));
+        assert!(
+            out[crate::residuals::MEDIAN * 3..][..3]
+                .iter()
+                .all(|&median| median.abs() < 1e-9)
+        );
         assert!(out[0] < 0.0 && out[2 * 3] > 0.0);
     }
 }

@@ -13,10 +13,11 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Base;
-use super::network::{LEVELS, Network, device};
+use super::network::{Network, device};
 use super::options::TransformerOptions;
 use super::windows::{Window, Windows};
 use crate::PredictError;
+use crate::residuals::LEVELS;
 
 /// How far training has come.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use streamline_core::TimeSeries;
 
 use super::options::TransformerOptions;
+use crate::scale::{FLAT, size};
 
 /// Targets further from the last value than this many deviations of the window are cut to it.
 const FARTHEST: f64 = 20.0;
@@ -22,9 +23,7 @@ pub(super) struct Terms {
 impl Terms {
     /// None if the window is constant (or empty), so that there is nothing to relate to.
     pub(super) fn of(window: &[f64]) -> Option<Self> {
-        /// Less than this share of the largest value is rounding and no variation.
-        const FLAT: f64 = 1e-9;
-        let size = window.iter().fold(0.0f64, |size, value| size.max(value.abs()));
+        let size = size(window);
         let last = window.last()? / size;
         let count = window.len() as f64;
         let mean = window.iter().map(|value| value / size / count).sum::<f64>();
