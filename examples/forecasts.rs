@@ -33,7 +33,7 @@ struct Options {
     /// Folder to write pictures to
     #[arg(long, default_value = "out", value_name = "FOLDER")]
     out: PathBuf,
-    /// Folder to write the forecasts from every fourth point to, as `TRACE.PREDICTOR.csv`
+    /// Folder to write the traces to, as `TRACE.csv`, and the forecasts from every fourth point, as `TRACE.PREDICTOR.csv`
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
     /// Fail unless what the documentation says of the combination holds
@@ -170,6 +170,13 @@ fn compare(
         Box::new(transformer(Baseline::LastValue)?),
         Box::new(Combination::for_step(step)?),
     ];
+    if let Some(folder) = &options.dump {
+        let mut file = csv::Writer::from_path(folder.join(format!("{name}.csv")))?;
+        for (index, value) in series.iter().enumerate() {
+            file.serialize(Point { index, value })?;
+        }
+        file.flush()?;
+    }
     let mut reports = Vec::with_capacity(PREDICTORS.len());
     for (index, (mut predictor, label)) in predictors.into_iter().zip(PREDICTORS).enumerate() {
         let begun = Instant::now();
@@ -184,12 +191,7 @@ fn compare(
                 draw(name, series, first, &rounds, &options.out)?;
             }
             if let Some(folder) = &options.dump {
-                dump(
-                    &folder.join(format!("{name}.{label}.csv")),
-                    series,
-                    first,
-                    &rounds,
-                )?;
+                dump(&folder.join(format!("{name}.{label}.csv")), first, &rounds)?;
             }
         }
     }
@@ -260,6 +262,14 @@ fn draw(
     Ok(())
 }
 
+/// A point of a trace on its grid, for other programs.
+#[derive(Serialize)]
+struct Point {
+    index: usize,
+    /// None in a gap.
+    value: Option<f64>,
+}
+
 /// A step of a forecast, for other programs.
 #[derive(Serialize)]
 struct Row {
@@ -267,7 +277,6 @@ struct Row {
     origin: usize,
     /// From 1.
     step: usize,
-    truth: Option<f64>,
     point: f64,
     q10: f64,
     q50: f64,
@@ -276,12 +285,7 @@ struct Row {
     q99: f64,
 }
 
-fn dump(
-    path: &Path,
-    series: &TimeSeries,
-    first: usize,
-    rounds: &[(Forecast, f64)],
-) -> Result<(), Box<dyn Error>> {
+fn dump(path: &Path, first: usize, rounds: &[(Forecast, f64)]) -> Result<(), Box<dyn Error>> {
     const EVERY: usize = 4;
     let mut file = csv::Writer::from_path(path)?;
     for (index, (forecast, _)) in rounds.iter().enumerate().step_by(EVERY) {
@@ -290,7 +294,6 @@ fn dump(
             file.serialize(Row {
                 origin: first + index,
                 step: step + 1,
-                truth: series.get(first + index + step),
                 point: forecast.point()[step],
                 q10: q10[step],
                 q50: q50[step],

@@ -61,6 +61,14 @@ pub enum PredictError {
         /// What is wrong with it, with the place.
         reason: String,
     },
+    /// A model could not be fitted to the history.
+    #[error("the predictor `{name}` could not be fitted to the history: {reason}")]
+    Unfit {
+        /// Name of the predictor.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The predictor cannot do this.
     #[error("the predictor `{name}` cannot {what}")]
     Unsupported {

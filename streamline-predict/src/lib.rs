@@ -8,6 +8,8 @@ mod dlinear;
 mod drift;
 mod envelope;
 mod error;
+#[cfg(feature = "ets")]
+mod ets;
 mod forecast;
 mod last_value;
 mod predictor;
@@ -26,6 +28,8 @@ pub use combination::Combination;
 pub use dlinear::{DLinear, DLinearOptions};
 pub use drift::Drift;
 pub use error::PredictError;
+#[cfg(feature = "ets")]
+pub use ets::Ets;
 pub use forecast::Forecast;
 pub use last_value::LastValue;
 pub use predictor::WorkloadPredictor;
