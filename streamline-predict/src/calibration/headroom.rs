@@ -26,7 +26,7 @@ impl Default for Headroom {
 /// How far a violation moves the level that is taken.
 const RATE: f64 = 0.02;
 /// How high it may go: beyond 1 it is the largest ratio that is taken, for the longer.
-const HIGHEST: f64 = 1.1;
+const HIGHEST: f64 = 1.15;
 /// How far back outcomes tell something of today, in milliseconds.
 const WINDOW_MS: u64 = 2 * 86_400_000;
 /// At least and at most as many outcomes, however far apart.
