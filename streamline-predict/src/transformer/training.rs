@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use burn::Tensor;
 use burn::grad_clipping::GradientClippingConfig;
-use burn::optim::{AdamWConfig, GradientsParams};
+use burn::module::Module;
+use burn::optim::{AdamWConfig, GradientsAccumulator, GradientsParams};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, TensorData};
 use rand::SeedableRng;
@@ -74,6 +75,10 @@ struct Batch {
     count: f32,
 }
 
+/// A batch is learnt from in as many parts at once. Their number is fixed, so that the result is the same on any number of
+/// cores.
+const PARTS: usize = 2;
+
 impl Batch {
     fn new(
         options: &TransformerOptions,
@@ -101,7 +106,7 @@ impl Batch {
             inputs.extend(example.window.iter().map(|&value| value as f32));
         }
         let shape = [rows, 1, windows.horizon];
-        let count = known.iter().sum::<f32>().max(1.0);
+        let count = known.iter().sum();
         Self {
             windows: Tensor::from_data(TensorData::new(inputs, [rows, windows.lookback]), device),
             bases: Tensor::from_data(TensorData::new(bases, [rows, windows.horizon]), device),
@@ -111,15 +116,63 @@ impl Batch {
         }
     }
 
-    /// The pinball loss (Koenker and Bassett 1978): `τ·e` where the target lies above by `e`, `(τ − 1)·e` where below.
+    /// The sum over the targets of the pinball loss (Koenker and Bassett 1978), the mean over the levels: `τ·e` where the
+    /// target lies above by `e`, `(τ − 1)·e` where below.
     fn loss(self, network: &Network) -> Tensor<1> {
         let device = self.windows.device();
         let below: Vec<f32> = LEVELS.iter().map(|level| (1.0 - level) as f32).collect();
         let below = Tensor::<3>::from_data(TensorData::new(below, [1, LEVELS.len(), 1]), &device);
         let error = self.targets - network.forward(self.windows, self.bases);
         let each = relu(error.clone()) - error * below;
-        (each * self.known).sum() / (self.count * LEVELS.len() as f32)
+        (each * self.known).sum() / LEVELS.len() as f32
     }
+}
+
+/// What a part of a batch adds to a step.
+struct Part {
+    gradients: GradientsParams,
+    loss: f64,
+    targets: f64,
+}
+
+/// What all windows of a batch teach: the gradients of the loss, its sum, and how many targets it is over. None if the
+/// backend fails.
+fn learn(
+    options: &TransformerOptions,
+    windows: &Windows<'_>,
+    chosen: &[Window],
+    base: &Base,
+    network: &Network,
+    device: &Device,
+) -> Option<Part> {
+    // Gaps count here, so that no part has to wait for the others to know how many targets there are.
+    let slots = (chosen.len() * windows.horizon) as f32;
+    let learn = |chosen: &[Window]| {
+        // With a graph of its own, for parts that share one wait for each other.
+        let network = network.clone().fork(device);
+        let batch = Batch::new(options, windows, chosen, base, device);
+        let targets = f64::from(batch.count);
+        let loss = batch.loss(&network) / slots;
+        let gradients = GradientsParams::from_grads(loss.backward(), &network);
+        let loss = loss.try_into_scalar::<f32>().ok()?;
+        Some(Part {
+            gradients,
+            loss: f64::from(loss) * f64::from(slots),
+            targets,
+        })
+    };
+    let (mut gradients, mut loss, mut targets) = (GradientsAccumulator::new(), 0.0, 0.0);
+    for part in in_parts(chosen, learn) {
+        let part = part?;
+        gradients.accumulate(network, part.gradients);
+        loss += part.loss;
+        targets += part.targets;
+    }
+    Some(Part {
+        gradients: gradients.grads(),
+        loss,
+        targets,
+    })
 }
 
 /// The loss of weights, on a device without differentiation.
@@ -131,14 +184,38 @@ fn validate(
     network: &Network,
     device: &Device,
 ) -> Option<f64> {
+    let validate = |batches: &[Vec<Window>]| -> Option<Vec<(f64, f64)>> {
+        let each = batches.iter().map(|chosen| {
+            let batch = Batch::new(options, windows, chosen, base, device);
+            let targets = f64::from(batch.count);
+            Some((
+                f64::from(batch.loss(network).try_into_scalar::<f32>().ok()?),
+                targets,
+            ))
+        });
+        each.collect()
+    };
     let (mut sum, mut targets) = (0.0, 0.0);
-    for chosen in batches {
-        let batch = Batch::new(options, windows, chosen, base, device);
-        let count = f64::from(batch.count);
-        sum += f64::from(batch.loss(network).try_into_scalar::<f32>().ok()?) * count;
-        targets += count;
+    for part in in_parts(batches, validate) {
+        for (loss, count) in part? {
+            sum += loss;
+            targets += count;
+        }
     }
     Some(sum / f64::max(targets, 1.0)).filter(|loss| loss.is_finite())
+}
+
+/// What `work` makes of each part of a list, in as many as [`PARTS`] parts at the same time; none for one that panics.
+fn in_parts<T: Sync, R: Send>(list: &[T], work: impl Fn(&[T]) -> Option<R> + Sync) -> Vec<Option<R>> {
+    std::thread::scope(|scope| {
+        let mut chunks = list.chunks(list.len().div_ceil(PARTS).max(1));
+        let first = chunks.next();
+        let work = &work;
+        let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+        let first = first.map(work).into_iter();
+        let others = others.into_iter().map(|part| part.join().ok().flatten());
+        first.chain(others).collect()
+    })
 }
 
 /// The step size at a step: it rises over the first twentieth and falls to a fiftieth along a cosine.
@@ -216,16 +293,17 @@ pub(super) fn train(
     let mut step = 0;
     for epoch in 1..=options.epochs {
         order.shuffle(&mut rng);
-        let mut train_loss = 0.0;
+        let (mut loss, mut targets) = (0.0, 0.0);
         for chosen in order[..drawn_each].chunks(options.batch) {
             let rate = learning_rate(options, step, options.epochs * steps_each);
-            let loss = Batch::new(options, windows, chosen, &base, &learning).loss(&network);
-            let gradients = GradientsParams::from_grads(loss.backward(), &network);
-            network = optimizer.step(rate, network, gradients);
-            let loss = loss.try_into_scalar::<f32>().map_err(|_| diverged(epoch)())?;
-            train_loss += f64::from(loss) / steps_each as f64;
+            let part =
+                learn(options, windows, chosen, &base, &network, &learning).ok_or_else(diverged(epoch))?;
+            network = optimizer.step(rate, network, part.gradients);
+            loss += part.loss;
+            targets += part.targets;
             step += 1;
         }
+        let train_loss = loss / f64::max(targets, 1.0);
         let learnt = network.weights().ok_or_else(diverged(epoch))?;
         let plain_network = Network::with_weights(options, &learnt, &plain);
         let validation_loss = validate(options, &batches, windows, &base, &plain_network, &plain)
