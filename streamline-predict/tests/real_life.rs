@@ -165,6 +165,18 @@ fn points_a_second_to_an_hour_apart_are_forecast() {
 }
 
 #[test]
+fn ten_points_of_a_rise_are_forecast_to_rise() {
+    let rising = TimeSeries::from_values(
+        0,
+        STEP_MS,
+        &[10.0, 12.0, 13.0, 16.0, 18.0, 20.0, 22.0, 23.0, 26.0, 28.0],
+    )
+    .unwrap();
+    let forecast = fitted(rising.clone()).forecast(&rising, 3).unwrap();
+    assert_eq!(forecast.point(), [30.0, 32.0, 34.0]);
+}
+
+#[test]
 fn from_the_first_point_on_there_is_a_forecast_and_more_points_make_it_better() {
     let all = series(DAYS * DAY, |index| Some(load(index)));
     let errors: Vec<f64> = [1, 10, 3 * DAY, 9 * DAY]

@@ -14,7 +14,8 @@ use trial::Trial;
 #[cfg(feature = "burn")]
 use crate::{Baseline, DLinear, DLinearOptions, Transformer, TransformerOptions};
 use crate::{
-    Calibration, Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive, WorkloadPredictor,
+    Calibration, Drift, Forecast, LastValue, PredictError, Ridge, RidgeOptions, SeasonalNaive,
+    WorkloadPredictor,
 };
 
 /// A weighted mean of several predictors, with weights from how each did on the newest part of what it is fitted on.
@@ -23,7 +24,8 @@ use crate::{
 /// and fits again on everything; it thus takes twice the time of the members, which are fitted at the same time. A member's
 /// weight at a step falls with the square of its error (the mean absolute error at the step and over all steps, half each),
 /// and one whose error is 1.5 times the least or more has none. A member that refuses a history, because it is too short
-/// for it, is left out of that forecast, so a history of one point already has one.
+/// for it, is left out of that forecast; one of fewer than 24 points, which cannot tell good members from bad ones, is
+/// forecast by [`Drift`].
 ///
 /// What the combination would have forecast of the newest fifth is kept as its
 /// [`calibration`](WorkloadPredictor::calibration).
@@ -178,6 +180,9 @@ impl Combination {
     }
 }
 
+/// A history of fewer points is forecast by drift.
+const SHORT: usize = 24;
+
 impl WorkloadPredictor for Combination {
     fn name(&self) -> &str {
         "combination"
@@ -221,6 +226,9 @@ impl WorkloadPredictor for Combination {
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
+        if history.len() < SHORT {
+            return Drift.forecast(history, horizon);
+        }
         let mut answers = Vec::new();
         for (member, predictor) in self.members.iter().enumerate() {
             let weights = self.weights_of(member);

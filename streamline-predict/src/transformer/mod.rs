@@ -271,7 +271,7 @@ impl Transformer {
         };
         let inputs = row(&mut window.iter().map(|&value| terms.normalise(value)), lookback);
         let bases = row(&mut steps.iter().copied(), horizon);
-        let added = host(learnt.network.forward(inputs, bases))?;
+        let added = host(learnt.network.forward(inputs, bases, None))?;
         let restored = |added: &[f32]| {
             let steps = added.iter().zip(&steps);
             steps

@@ -219,8 +219,9 @@ impl Network {
     }
 
     /// Windows `[windows, lookback]` and what the baseline says of them, `[windows, horizon]`, to quantiles
-    /// `[windows, levels, horizon]`, ascending along the levels.
-    pub(super) fn forward(&self, windows: Tensor<2>, bases: Tensor<2>) -> Tensor<3> {
+    /// `[windows, levels, horizon]`, ascending along the levels. `kept` scales what the encoder gives,
+    /// `[windows, tokens · width]`, where some of it is to be left out.
+    pub(super) fn forward(&self, windows: Tensor<2>, bases: Tensor<2>, kept: Option<Tensor<2>>) -> Tensor<3> {
         let [count, lookback] = windows.dims();
         let [tokens, width] = self.position.val().dims();
         let [_, horizon] = self.linear.val().dims();
@@ -235,6 +236,10 @@ impl Network {
             rows = layer.forward(rows, tokens, self.heads);
         }
         let flat = self.norm.forward(rows).reshape([count, tokens * width]);
+        let flat = match kept {
+            Some(kept) => flat * kept,
+            None => flat,
+        };
         let read = self.head.forward(flat).reshape([count, LEVELS.len(), horizon]);
         let line = windows.matmul(self.linear.val()).reshape([count, 1, horizon]);
         let median = read.clone().narrow(1, 0, 1) + line;
@@ -266,11 +271,13 @@ pub(super) fn device(backend: Backend) -> Device {
         #[cfg(feature = "ndarray")]
         #[expect(deprecated, reason = "offered for as long as Burn has it")]
         Backend::Ndarray => Device::ndarray(),
+        #[cfg(feature = "wgpu")]
+        Backend::Wgpu => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
     }
 }
 
 /// One for each patch and one for the baseline.
-fn tokens(options: &TransformerOptions) -> usize {
+pub(super) fn tokens(options: &TransformerOptions) -> usize {
     options.lookback / options.patch + 1
 }
 
@@ -337,7 +344,7 @@ mod tests {
             .collect();
         let network = Network::with_weights(&options, &weights, &device);
         let windows: Vec<f32> = (0..5 * 12).map(|_| rng.random_range(-3.0..3.0)).collect();
-        let out = network.forward(tensor(windows, [5, 12]), tensor(vec![0.5; 5 * 3], [5, 3]));
+        let out = network.forward(tensor(windows, [5, 12]), tensor(vec![0.5; 5 * 3], [5, 3]), None);
         assert_eq!(out.dims(), [5, LEVELS.len(), 3]);
         for window in host(out).unwrap().chunks_exact(LEVELS.len() * 3) {
             for (lower, upper) in window.iter().zip(&window[3..]) {
@@ -352,7 +359,7 @@ mod tests {
         let device = device(Backend::Flex);
         let network = Network::drawn(&options, &mut ChaCha8Rng::seed_from_u64(1), &device);
         let windows: Vec<f32> = (0..12).map(|index| index as f32).collect();
-        let out = network.forward(tensor(windows, [1, 12]), tensor(vec![0.5; 3], [1, 3]));
+        let out = network.forward(tensor(windows, [1, 12]), tensor(vec![0.5; 3], [1, 3]), None);
         let out = host(out).unwrap();
         assert!(
             out[crate::residuals::MEDIAN * 3..][..3]

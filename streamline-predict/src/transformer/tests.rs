@@ -341,3 +341,12 @@ fn on_a_seasonal_series_the_training_loss_falls_below_a_hundredth_within_200_epo
     println!("{losses:?}");
     assert!(losses[losses.len() - 1] < 0.01, "{losses:?}");
 }
+
+#[test]
+fn dropout_changes_what_is_learnt_and_not_that_it_is_the_same_each_time() {
+    let history = [wave(200)];
+    let with = |dropout| fitted(TransformerOptions { dropout, ..tiny() }, &history);
+    let forecast = |model: &Transformer| model.forecast(&history[0], 3).unwrap();
+    assert_eq!(forecast(&with(0.5)), forecast(&with(0.5)));
+    assert_ne!(forecast(&with(0.5)), forecast(&with(0.0)));
+}

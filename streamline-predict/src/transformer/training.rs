@@ -8,13 +8,13 @@ use burn::module::Module;
 use burn::optim::{AdamWConfig, GradientsAccumulator, GradientsParams};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, TensorData};
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Base;
-use super::network::{Network, device};
+use super::network::{Network, device, tokens};
 use super::options::TransformerOptions;
 use super::windows::{Window, Windows};
 use crate::PredictError;
@@ -73,6 +73,8 @@ struct Batch {
     known: Tensor<3>,
     /// How many targets there are.
     count: f32,
+    /// What dropout leaves of the encoder's output.
+    kept: Option<Tensor<2>>,
 }
 
 /// A batch is learnt from in as many parts at once. Their number is fixed, so that the result is the same on any number of
@@ -113,7 +115,28 @@ impl Batch {
             targets: Tensor::from_data(TensorData::new(targets, shape), device),
             known: Tensor::from_data(TensorData::new(known, shape), device),
             count,
+            kept: None,
         }
+    }
+
+    /// Leaves a share of the encoder's output out; what stays is as much larger.
+    fn with_dropout(mut self, options: &TransformerOptions, rng: &mut ChaCha8Rng) -> Self {
+        if options.dropout > 0.0 {
+            let [rows, _] = self.windows.dims();
+            let width = tokens(options) * options.d_model;
+            let stays = (1.0 / (1.0 - options.dropout)) as f32;
+            let draw = |_| {
+                if rng.random_bool(options.dropout) {
+                    0.0
+                } else {
+                    stays
+                }
+            };
+            let kept: Vec<f32> = (0..rows * width).map(draw).collect();
+            let kept = TensorData::new(kept, [rows, width]);
+            self.kept = Some(Tensor::from_data(kept, &self.windows.device()));
+        }
+        self
     }
 
     /// The sum over the targets of the pinball loss (Koenker and Bassett 1978), the mean over the levels: `τ·e` where the
@@ -122,7 +145,7 @@ impl Batch {
         let device = self.windows.device();
         let below: Vec<f32> = LEVELS.iter().map(|level| (1.0 - level) as f32).collect();
         let below = Tensor::<3>::from_data(TensorData::new(below, [1, LEVELS.len(), 1]), &device);
-        let error = self.targets - network.forward(self.windows, self.bases);
+        let error = self.targets - network.forward(self.windows, self.bases, self.kept);
         let each = relu(error.clone()) - error * below;
         (each * self.known).sum() / LEVELS.len() as f32
     }
@@ -143,14 +166,18 @@ fn learn(
     chosen: &[Window],
     base: &Base,
     network: &Network,
+    step: usize,
     device: &Device,
 ) -> Option<Part> {
     // Gaps count here, so that no part has to wait for the others to know how many targets there are.
     let slots = (chosen.len() * windows.horizon) as f32;
-    let learn = |chosen: &[Window]| {
+    let learn = |part: usize, chosen: &[Window]| {
         // With a graph of its own, for parts that share one wait for each other.
         let network = network.clone().fork(device);
-        let batch = Batch::new(options, windows, chosen, base, device);
+        // A stream of random numbers of its own, whichever part comes first.
+        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+        rng.set_stream((step * PARTS + part) as u64 + 1);
+        let batch = Batch::new(options, windows, chosen, base, device).with_dropout(options, &mut rng);
         let targets = f64::from(batch.count);
         let loss = batch.loss(&network) / slots;
         let gradients = GradientsParams::from_grads(loss.backward(), &network);
@@ -184,7 +211,7 @@ fn validate(
     network: &Network,
     device: &Device,
 ) -> Option<f64> {
-    let validate = |batches: &[Vec<Window>]| -> Option<Vec<(f64, f64)>> {
+    let validate = |_, batches: &[Vec<Window>]| -> Option<Vec<(f64, f64)>> {
         let each = batches.iter().map(|chosen| {
             let batch = Batch::new(options, windows, chosen, base, device);
             let targets = f64::from(batch.count);
@@ -205,14 +232,17 @@ fn validate(
     Some(sum / f64::max(targets, 1.0)).filter(|loss| loss.is_finite())
 }
 
-/// What `work` makes of each part of a list, in as many as [`PARTS`] parts at the same time; none for one that panics.
-fn in_parts<T: Sync, R: Send>(list: &[T], work: impl Fn(&[T]) -> Option<R> + Sync) -> Vec<Option<R>> {
+/// What `work` makes of each part of a list, given with its index, in as many as [`PARTS`] parts at the same time; none for one
+/// that panics.
+fn in_parts<T: Sync, R: Send>(list: &[T], work: impl Fn(usize, &[T]) -> Option<R> + Sync) -> Vec<Option<R>> {
     std::thread::scope(|scope| {
-        let mut chunks = list.chunks(list.len().div_ceil(PARTS).max(1));
+        let mut chunks = list.chunks(list.len().div_ceil(PARTS).max(1)).enumerate();
         let first = chunks.next();
         let work = &work;
-        let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
-        let first = first.map(work).into_iter();
+        let others: Vec<_> = chunks
+            .map(|(index, chunk)| scope.spawn(move || work(index, chunk)))
+            .collect();
+        let first = first.map(|(index, chunk)| work(index, chunk)).into_iter();
         let others = others.into_iter().map(|part| part.join().ok().flatten());
         first.chain(others).collect()
     })
@@ -296,8 +326,8 @@ pub(super) fn train(
         let (mut loss, mut targets) = (0.0, 0.0);
         for chosen in order[..drawn_each].chunks(options.batch) {
             let rate = learning_rate(options, step, options.epochs * steps_each);
-            let part =
-                learn(options, windows, chosen, &base, &network, &learning).ok_or_else(diverged(epoch))?;
+            let part = learn(options, windows, chosen, &base, &network, step, &learning)
+                .ok_or_else(diverged(epoch))?;
             network = optimizer.step(rate, network, part.gradients);
             loss += part.loss;
             targets += part.targets;
