@@ -219,7 +219,7 @@ fn a_controller_that_is_killed_in_the_middle_leaves_a_job_that_the_next_one_fini
     let shared = V2_3.get();
     let cluster = alone(&shared);
     for step in ["stopping", "stopped", "starting"] {
-        let (program, folder, records) = bounded(&cluster, "killed", 20);
+        let (program, folder, records) = bounded(&cluster, "killed", 14);
         let journal = tempfile::tempdir().unwrap();
         let submitter = client(&cluster, |options| options);
         let job = submitter.submit(&program, 1).unwrap();
