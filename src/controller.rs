@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use streamline_core::{JobConfig, JobId, Observation};
 use streamline_flink::{Applied, Change, FlinkClient, FlinkError};
 
+use crate::options::in_ms;
 use crate::{Decision, Error, JobPlan, JobPolicy, Memory, Plan, PlanRequest, Tuner};
 
 /// Runs rounds: looks at every job, remembers, plans, and changes what the plan changes.
@@ -103,7 +104,8 @@ impl Controller {
         &mut self.memory
     }
 
-    /// Looks at every job, plans, and makes the changes. Once a day the predictor is [updated] on the arrivals of all sources.
+    /// Looks at every job, plans, and makes the changes. Once a day the predictor is [updated] on the arrivals of all
+    /// sources.
     ///
     /// [updated]: streamline_predict::WorkloadPredictor::update
     ///
@@ -166,7 +168,7 @@ impl Controller {
             return Ok(());
         }
         self.updated_at_ms = Some(now_ms);
-        let step_ms = u64::try_from(self.tuner.options().step.as_millis()).unwrap_or(u64::MAX);
+        let step_ms = in_ms(self.tuner.options().step);
         let mut recent = Vec::new();
         for seen in observations {
             for source in 0..seen.sources.len() {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use streamline_core::{JobConfig, JobId, JobStatus, Observation, TimeSeries};
 use streamline_predict::{Calibration, WorkloadPredictor};
 
+use crate::options::in_ms;
 use crate::profile::capacity;
 use crate::{ChangeReason, Error, Plan};
 
@@ -142,16 +143,28 @@ impl Memory {
             .or_default()
             .remember(seen, step);
         for source in 0..seen.sources.len() {
-            let step_ms = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
-            let mut history = self.arrivals(&seen.job, source, step_ms)?;
-            let newest = history.len().saturating_sub(1);
-            if history.time_ms(newest + 1) > seen.at_ms {
-                history = history.slice(0, newest); // the newest step has not ended
-            }
-            let job = self.jobs.get_mut(&seen.job);
-            if let Some(calibration) = job.and_then(|job| job.calibrations.get_mut(&source)) {
-                calibration.observe(&history);
-            }
+            self.calibrate(seen, source, in_ms(step))?;
+        }
+        Ok(())
+    }
+
+    /// Compares what forecasts of a source there are with what has come.
+    fn calibrate(&mut self, seen: &Observation, source: usize, step_ms: u64) -> Result<(), Error> {
+        if self
+            .job(&seen.job)
+            .and_then(|job| job.calibration(source))
+            .is_none()
+        {
+            return Ok(());
+        }
+        let mut history = self.arrivals(&seen.job, source, step_ms)?;
+        let newest = history.len().saturating_sub(1);
+        if history.time_ms(newest + 1) > seen.at_ms {
+            history = history.slice(0, newest); // the newest step has not ended
+        }
+        let job = self.jobs.get_mut(&seen.job);
+        if let Some(calibration) = job.and_then(|job| job.calibrations.get_mut(&source)) {
+            calibration.observe(&history);
         }
         Ok(())
     }

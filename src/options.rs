@@ -84,6 +84,11 @@ impl Default for TunerOptions {
     }
 }
 
+/// A time in milliseconds, as series have it.
+pub(crate) fn in_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl TunerOptions {
     /// Checks every setting.
     ///

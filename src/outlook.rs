@@ -5,6 +5,7 @@ use streamline_core::{Observation, propagate};
 use streamline_predict::{Forecast, PredictError, WorkloadPredictor};
 
 use crate::memory::JobMemory;
+use crate::options::in_ms;
 use crate::{Error, Memory, TunerOptions};
 
 /// What the expectation of a source's load rests on.
@@ -137,7 +138,7 @@ fn source_outlook(
     predictor: &dyn WorkloadPredictor,
     options: &TunerOptions,
 ) -> Result<Option<SourceOutlook>, Error> {
-    let step_ms = u64::try_from(options.step.as_millis()).unwrap_or(u64::MAX);
+    let step_ms = in_ms(options.step);
     let history = memory.arrivals(&seen.job, source, step_ms)?;
     match predictor.forecast(&history, options.horizon) {
         Ok(forecast) if forecast.horizon() == options.horizon => {

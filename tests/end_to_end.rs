@@ -248,12 +248,10 @@ impl WorkloadPredictor for TooSure {
     }
 
     fn forecast(&self, history: &TimeSeries, horizon: usize) -> Result<Forecast, PredictError> {
-        let last = history
-            .last()
-            .ok_or(PredictError::HistoryTooShort { given: 0, needed: 1 })?;
-        let steps = |factor: f64| vec![last * factor; horizon];
-        let quantiles = vec![steps(0.999), steps(1.0), steps(1.001)];
-        Forecast::new(history, steps(1.0), vec![0.1, 0.5, 0.9], quantiles)
+        let last = LastValue.forecast(history, horizon)?;
+        let times = |factor: f64| last.point().iter().map(|rate| rate * factor).collect();
+        let quantiles = vec![times(0.999), times(1.0), times(1.001)];
+        Forecast::new(history, times(1.0), vec![0.1, 0.5, 0.9], quantiles)
     }
 }
 

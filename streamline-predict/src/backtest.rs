@@ -158,9 +158,7 @@ pub fn backtest(
         };
         let mut rates = forecast.quantile(level);
         if options.calibrate {
-            calibration.observe(&history);
-            forecast = calibration.apply(&forecast);
-            calibration.record(&forecast);
+            forecast = calibration.round(&history, &forecast);
             rates = calibration.provision(&forecast, level);
         }
         sums.add(&truth, &forecast);

@@ -2,7 +2,8 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
-use crate::residuals::{LEVELS, outwards, quantile};
+use crate::penalised::{PENALTIES, solve};
+use crate::residuals::{LEVELS, push_step, quantile};
 use crate::scale::{FLAT, deviation, size};
 use crate::{Forecast, PredictError, WorkloadPredictor, bytes, stretches};
 
@@ -122,8 +123,6 @@ struct Learnt {
     errors: Vec<[f64; LEVELS.len()]>,
 }
 
-/// Penalties that are tried, as shares of the mean square of a feature.
-const PENALTIES: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 /// The share of each history's windows, the newest, that chooses among them.
 const VALIDATION: f64 = 0.2;
 /// The most windows that are learnt from.
@@ -253,17 +252,6 @@ impl Learnt {
     }
 }
 
-/// The solution of `(XᵀX + λI) W = XᵀY`.
-fn solve(gram: &DMatrix<f64>, moment: &DMatrix<f64>, penalty: f64) -> Option<DMatrix<f64>> {
-    let mean = gram.diagonal().sum() / gram.nrows().max(1) as f64;
-    let mut penalised = gram.clone();
-    for index in 0..penalised.nrows() {
-        penalised[(index, index)] += penalty * mean;
-    }
-    let weights = penalised.cholesky()?.solve(moment);
-    weights.iter().all(|weight| weight.is_finite()).then_some(weights)
-}
-
 impl WorkloadPredictor for DLinear {
     fn name(&self) -> &str {
         "dlinear"
@@ -320,10 +308,7 @@ impl WorkloadPredictor for DLinear {
                     .map(|(weight, feature)| weight * feature)
                     .sum();
                 let point = last / size + change;
-                for (level, (values, error)) in quantiles.iter_mut().zip(errors).enumerate() {
-                    let away = outwards(level, *error);
-                    values.push(((point + away * deviation) * size).clamp(f64::MIN, f64::MAX));
-                }
+                push_step(&mut quantiles, point, errors, deviation, size);
             }
             Ok(quantiles)
         })

@@ -7,7 +7,7 @@ use augurs_mstl::MSTLModel;
 use streamline_core::TimeSeries;
 
 use crate::residuals::LEVELS;
-use crate::scale::{FLAT, deviation, size};
+use crate::scale::{FLAT, deviation, floor, size};
 use crate::{Forecast, PredictError, WorkloadPredictor, bytes};
 
 /// Exponential smoothing (Holt 1957, Winters 1960) in the form of state space models, of which the information criterion
@@ -74,27 +74,24 @@ impl Ets {
         period: usize,
         horizon: usize,
     ) -> Result<[Intervals; 3], PredictError> {
-        /// Of 0.1 and 0.9, of 0.95, and of 0.99.
-        const COVERED: [f64; 3] = [0.8, 0.9, 0.98];
         let model = AutoETS::non_seasonal();
-        let mut all = COVERED.map(|_| Intervals::empty());
         if (2..=values.len() / 2).contains(&period) {
             let model = MSTLModel::new(vec![period], AutoETSTrendModel::from(model));
             let fitted = model.fit(values).map_err(|error| self.unfit(&error))?;
-            for (intervals, level) in all.iter_mut().zip(COVERED) {
-                *intervals = fitted
-                    .predict(horizon, level)
-                    .map_err(|error| self.unfit(&error))?;
-            }
+            self.predicted(&fitted, horizon)
         } else {
             let fitted = model.fit(values).map_err(|error| self.unfit(&error))?;
-            for (intervals, level) in all.iter_mut().zip(COVERED) {
-                *intervals = fitted
-                    .predict(horizon, level)
-                    .map_err(|error| self.unfit(&error))?;
-            }
+            self.predicted(&fitted, horizon)
         }
-        Ok(all)
+    }
+
+    fn predicted<M: Predict>(&self, fitted: &M, horizon: usize) -> Result<[Intervals; 3], PredictError>
+    where
+        M::Error: ToString,
+    {
+        // Of 0.1 and 0.9, of 0.95, and of 0.99.
+        let covering = |share: f64| fitted.predict(horizon, share).map_err(|error| self.unfit(&error));
+        Ok([covering(0.8)?, covering(0.9)?, covering(0.98)?])
     }
 }
 
@@ -142,11 +139,7 @@ impl WorkloadPredictor for Ets {
             );
         }
         let [narrow, wider, widest] = self.intervals(&scaled, period, horizon)?;
-        let floor = if history.iter().flatten().all(|value| value >= 0.0) {
-            0.0
-        } else {
-            f64::MIN
-        };
+        let floor = floor(history);
         let restored = |values: &[f64]| -> Vec<f64> {
             let restore = |value: &f64| (value * size).clamp(floor, f64::MAX);
             values.iter().map(restore).collect()

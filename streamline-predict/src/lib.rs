@@ -12,6 +12,7 @@ mod error;
 mod ets;
 mod forecast;
 mod last_value;
+mod penalised;
 mod predictor;
 mod residuals;
 mod ridge;

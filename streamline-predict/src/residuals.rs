@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use streamline_core::TimeSeries;
 
+use crate::scale::floor;
 use crate::{Forecast, PredictError};
 
 /// The quantile levels that every forecaster of this crate gives.
@@ -11,12 +12,22 @@ pub(crate) const LEVELS: [f64; 5] = [0.1, 0.5, 0.9, 0.95, 0.99];
 /// Which of them is the median.
 pub(crate) const MEDIAN: usize = 1;
 
-/// An error of a level, kept on its side of the median, which is the point and has none.
-pub(crate) fn outwards(level: usize, error: f64) -> f64 {
-    match level.cmp(&MEDIAN) {
-        Ordering::Less => error.min(0.0),
-        Ordering::Equal => 0.0,
-        Ordering::Greater => error.max(0.0),
+/// Adds a step to the values of each level: the point, and about it the errors that a deviation of 1 makes, each kept on its
+/// side of the median, which is the point. Everything is in units of `size`.
+pub(crate) fn push_step(
+    quantiles: &mut [Vec<f64>],
+    point: f64,
+    errors: &[f64; LEVELS.len()],
+    deviation: f64,
+    size: f64,
+) {
+    for (level, (values, error)) in quantiles.iter_mut().zip(errors).enumerate() {
+        let away = match level.cmp(&MEDIAN) {
+            Ordering::Less => error.min(0.0),
+            Ordering::Equal => 0.0,
+            Ordering::Greater => error.max(0.0),
+        };
+        values.push(((point + away * deviation) * size).clamp(f64::MIN, f64::MAX));
     }
 }
 
@@ -37,11 +48,7 @@ pub(crate) fn with_errors(
             values.push(expected + quantile(&errors, level));
         }
     }
-    let floor = if history.iter().flatten().any(|value| value < 0.0) {
-        f64::MIN
-    } else {
-        0.0
-    };
+    let floor = floor(history);
     let clamp = |values: Vec<f64>| {
         values
             .into_iter()

@@ -3,6 +3,7 @@
 use streamline_core::TimeSeries;
 
 use crate::residuals::{LEVELS, MEDIAN};
+use crate::scale::floor;
 use crate::{Forecast, PredictError};
 
 /// Forecasts stretch after stretch, going on from the medians; the spread of each stretch is added to that of the stretch
@@ -26,11 +27,7 @@ pub(crate) fn chain(
             needed: lookback,
         });
     }
-    let floor = if history.iter().flatten().all(|value| value >= 0.0) {
-        0.0
-    } else {
-        f64::MIN
-    };
+    let floor = floor(history);
     let mut quantiles = vec![Vec::with_capacity(horizon); LEVELS.len()];
     // How far each quantile was from the median where the last stretch ended.
     let mut spread = [0.0; LEVELS.len()];

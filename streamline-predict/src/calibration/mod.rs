@@ -18,8 +18,8 @@ use stretch::Stretch;
 
 /// What became of the past forecasts of one series, and what follows for the next: bands that hold what they promise.
 ///
-/// In every round, [`observe`](Self::observe) what has come, forecast, and [`record`](Self::record) the forecast. Two things are learnt
-/// of it, without any assumption on the series or the predictor:
+/// Give each new forecast to [`round`](Self::round). Two things are learnt of them, without any assumption on the series or
+/// the predictor:
 ///
 /// - **Bands.** The distance of each quantile from the median is stretched by a factor that grows when a value lies outside and
 ///   shrinks when it does not, such that in the long run the 0.9 quantile is above 0.9 of the values (online quantile
@@ -88,6 +88,15 @@ impl Calibration {
         }
     }
 
+    /// One round: observes what has come, applies what was learnt to a forecast that follows `history`, records it and gives
+    /// it back.
+    pub fn round(&mut self, history: &TimeSeries, forecast: &Forecast) -> Forecast {
+        self.observe(history);
+        let applied = self.apply(forecast);
+        self.record(&applied);
+        applied
+    }
+
     /// Compares the recorded forecasts with what has come.
     ///
     /// Call it before the next forecast, with all points final: leave out a newest one that stands for a step that has not
@@ -119,9 +128,8 @@ impl Calibration {
         if self.pending.len() > self.steps {
             self.pending.pop_front();
         }
-        let median = forecast.quantile(0.5);
         let mut pending = Pending::new(forecast, self.steps);
-        pending.capacities = self.headroom.capacities(largest(&median, self.steps));
+        pending.capacities = self.headroom.capacities(pending.peak());
         self.pending.push_back(pending);
     }
 
@@ -132,7 +140,8 @@ impl Calibration {
 
     /// The forecast with its quantiles moved away from the median, or towards it, by as much as past ones should have been.
     ///
-    /// The point and the median stay. A quantile of a forecast that is nowhere negative does not become negative. A forecast without quantiles is given back as it is.
+    /// The point and the median stay. A quantile of a forecast that is nowhere negative does not become negative. A forecast
+    /// without quantiles is given back as it is.
     #[must_use]
     pub fn apply(&self, forecast: &Forecast) -> Forecast {
         self.stretch.apply(forecast)

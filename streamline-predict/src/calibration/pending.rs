@@ -77,9 +77,14 @@ impl Pending {
         self.seen >= self.median.len()
     }
 
+    /// The largest median.
+    pub(super) fn peak(&self) -> f64 {
+        largest(&self.median, self.median.len())
+    }
+
     /// The largest median and the largest value that came, unless most of the steps are gaps.
     pub(super) fn outcome(&self) -> Option<(f64, f64)> {
-        (2 * self.known > self.median.len()).then(|| (largest(&self.median, self.median.len()), self.need))
+        (2 * self.known > self.median.len()).then(|| (self.peak(), self.need))
     }
 
     /// Whether it could have come about.

@@ -14,11 +14,10 @@ fn rounds(
     (1..series.len().saturating_sub(steps))
         .filter_map(|now| {
             let history = series.slice(0, now);
-            calibration.observe(&history);
-            let forecast = calibration.apply(&predictor.forecast(&history, steps).ok()?);
-            calibration.record(&forecast);
+            let forecast = calibration.round(&history, &predictor.forecast(&history, steps).ok()?);
             let came = series.slice(now, now + steps).filled();
-            Some((forecast.clone(), calibration.provision(&forecast, 0.95), came))
+            let provided = calibration.provision(&forecast, 0.95);
+            Some((forecast, provided, came))
         })
         .collect()
 }

@@ -215,11 +215,13 @@ impl WorkloadPredictor for Combination {
         self.learnt.errors = errors.collect();
         self.learnt.weights = weights::of_errors(&self.learnt.errors, self.horizon);
         self.learnt.until_ms = trial.until_ms();
+        let weights: Vec<Vec<f64>> = (0..forecasts.len())
+            .map(|member| self.weights_of(member))
+            .collect();
         self.learnt.calibration = trial.calibration(|origin| {
-            let answers = forecasts.iter().enumerate();
-            let answers = answers.filter_map(|(member, forecasts)| {
-                Some((self.weights_of(member), forecasts.as_deref()?.get(origin)?))
-            });
+            let answers = weights.iter().zip(&forecasts);
+            let answers = answers
+                .filter_map(|(weights, forecasts)| Some((weights, forecasts.as_deref()?.get(origin)?)));
             weights::mean(&answers.collect::<Vec<_>>())
         });
         Ok(())
@@ -238,10 +240,6 @@ impl WorkloadPredictor for Combination {
                 answers.push((weights, forecast));
             }
         }
-        let answers: Vec<_> = answers
-            .iter()
-            .map(|(weights, forecast)| (weights.clone(), forecast))
-            .collect();
         if let Some(mean) = weights::mean(&answers) {
             return Ok(mean);
         }

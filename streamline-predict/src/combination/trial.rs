@@ -117,8 +117,7 @@ impl<'a> Trial<'a> {
             if current.replace(series) != Some(series) {
                 calibration.forget_pending();
             }
-            calibration.observe(&self.history[series].slice(0, origin));
-            calibration.record(&calibration.apply(&forecast(index)?));
+            calibration.round(&self.history[series].slice(0, origin), &forecast(index)?);
         }
         calibration.forget_pending();
         current.map(|_| calibration)

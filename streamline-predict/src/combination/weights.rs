@@ -1,3 +1,5 @@
+use std::borrow::Borrow;
+
 use crate::Forecast;
 use crate::residuals::LEVELS;
 
@@ -43,24 +45,30 @@ fn of_one_step(ratios: &[Option<f64>]) -> Vec<f64> {
 /// The weighted mean of forecasts of the same points; none of none.
 ///
 /// Steps beyond those that have weights count as the last, and where none has a weight, all count alike.
-pub(super) fn mean(answers: &[(Vec<f64>, &Forecast)]) -> Option<Forecast> {
-    let (_, first) = answers.first()?;
+pub(super) fn mean<W: Borrow<Vec<f64>>, F: Borrow<Forecast>>(answers: &[(W, F)]) -> Option<Forecast> {
+    let first = answers.first()?.1.borrow();
     let weight = |weights: &[f64], step: usize| {
         let step = step.min(weights.len().saturating_sub(1));
         weights.get(step).copied().unwrap_or_default()
     };
     let shares: Vec<Vec<f64>> = (0..first.horizon())
         .map(|step| {
-            let sum: f64 = answers.iter().map(|(weights, _)| weight(weights, step)).sum();
-            let share = |(weights, _): &(Vec<f64>, &Forecast)| match sum > 0.0 {
-                true => weight(weights, step) / sum,
+            let sum: f64 = answers
+                .iter()
+                .map(|(weights, _)| weight(weights.borrow(), step))
+                .sum();
+            let share = |(weights, _): &(W, F)| match sum > 0.0 {
+                true => weight(weights.borrow(), step) / sum,
                 false => 1.0 / answers.len() as f64,
             };
             answers.iter().map(share).collect()
         })
         .collect();
     let mean = |values: &dyn Fn(&Forecast) -> Vec<f64>| -> Vec<f64> {
-        let values: Vec<Vec<f64>> = answers.iter().map(|(_, forecast)| values(forecast)).collect();
+        let values: Vec<Vec<f64>> = answers
+            .iter()
+            .map(|(_, forecast)| values(forecast.borrow()))
+            .collect();
         let at = |(step, shares): (usize, &Vec<f64>)| {
             let parts = values.iter().zip(shares);
             let sum: f64 = parts

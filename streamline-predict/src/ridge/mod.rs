@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use streamline_core::TimeSeries;
 
-use crate::residuals::{LEVELS, outwards};
+use crate::residuals::{LEVELS, push_step};
 use crate::scale::{FLAT, deviation, size};
 use crate::{Forecast, PredictError, WorkloadPredictor, bytes, stretches};
 
@@ -160,10 +160,7 @@ impl Learnt {
         for (index, step) in self.steps.iter().enumerate() {
             let features = self.layout.features(&scaled, deviation, last_ms, index);
             let point = last / size + step.predict(&features);
-            for (level, (values, error)) in quantiles.iter_mut().zip(step.errors).enumerate() {
-                let away = outwards(level, error) * deviation;
-                values.push(((point + away) * size).clamp(f64::MIN, f64::MAX));
-            }
+            push_step(&mut quantiles, point, &step.errors, deviation, size);
         }
         quantiles
     }

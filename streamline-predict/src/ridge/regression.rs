@@ -3,10 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
+use crate::penalised::{PENALTIES, solve};
 use crate::residuals::{LEVELS, quantile};
-
-/// Penalties that are tried, as shares of the mean square of a feature.
-const PENALTIES: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
 /// Rows of features with their targets, and how large an error of 1 window deviation is in them.
 #[derive(Debug, Clone, Default)]
@@ -72,17 +70,6 @@ fn sums(rows: &Rows, width: usize) -> (DMatrix<f64>, DVector<f64>) {
     let transposed = DMatrix::from_column_slice(width, rows.targets.len(), &rows.features);
     let targets = DVector::from_column_slice(&rows.targets);
     (&transposed * transposed.transpose(), &transposed * targets)
-}
-
-/// The solution of `(XᵀX + λI) w = Xᵀy` (Hoerl and Kennard 1970).
-fn solve(gram: &DMatrix<f64>, moment: &DVector<f64>, penalty: f64) -> Option<DVector<f64>> {
-    let mean = gram.diagonal().sum() / gram.nrows().max(1) as f64;
-    let mut penalised = gram.clone();
-    for index in 0..penalised.nrows() {
-        penalised[(index, index)] += penalty * mean;
-    }
-    let weights = penalised.cholesky()?.solve(moment);
-    weights.iter().all(|weight| weight.is_finite()).then_some(weights)
 }
 
 #[cfg(test)]

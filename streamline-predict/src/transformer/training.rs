@@ -119,9 +119,11 @@ impl Batch {
         }
     }
 
-    /// Leaves a share of the encoder's output out; what stays is as much larger.
-    fn with_dropout(mut self, options: &TransformerOptions, rng: &mut ChaCha8Rng) -> Self {
+    /// Leaves a share of the encoder's output out, drawn from a stream of random numbers; what stays is as much larger.
+    fn with_dropout(mut self, options: &TransformerOptions, stream: u64) -> Self {
         if options.dropout > 0.0 {
+            let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+            rng.set_stream(stream);
             let [rows, _] = self.windows.dims();
             let width = tokens(options) * options.d_model;
             let stays = (1.0 / (1.0 - options.dropout)) as f32;
@@ -174,10 +176,9 @@ fn learn(
     let learn = |part: usize, chosen: &[Window]| {
         // With a graph of its own, for parts that share one wait for each other.
         let network = network.clone().fork(device);
-        // A stream of random numbers of its own, whichever part comes first.
-        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-        rng.set_stream((step * PARTS + part) as u64 + 1);
-        let batch = Batch::new(options, windows, chosen, base, device).with_dropout(options, &mut rng);
+        // A stream of its own, whichever part comes first; that of number 0 draws the weights.
+        let stream = (step * PARTS + part) as u64 + 1;
+        let batch = Batch::new(options, windows, chosen, base, device).with_dropout(options, stream);
         let targets = f64::from(batch.count);
         let loss = batch.loss(&network) / slots;
         let gradients = GradientsParams::from_grads(loss.backward(), &network);
