@@ -8,6 +8,7 @@
 
 mod support;
 
+use std::cmp::Ordering;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,7 +124,8 @@ fn summarise(reports: &[Vec<BacktestReport>]) -> Vec<String> {
                 "over-provision",
             ];
             for ((figure, limit), what) in figures.into_iter().zip(limits).zip(what) {
-                if figure > limit {
+                // Also where it is NaN.
+                if !matches!(figure.partial_cmp(&limit), Some(Ordering::Less | Ordering::Equal)) {
                     failed.push(format!("{what} {figure:.4}, not {limit}"));
                 }
             }
@@ -208,9 +210,7 @@ fn live(
     let mut rounds = Vec::new();
     for origin in first..=series.len().saturating_sub(STEPS) {
         let history = series.slice(0, origin);
-        calibration.observe(&history);
-        let forecast = calibration.apply(&predictor.forecast(&history, STEPS)?);
-        calibration.record(&forecast);
+        let forecast = calibration.round(&history, &predictor.forecast(&history, STEPS)?);
         let rates = calibration.provision(&forecast, LEVEL);
         rounds.push((forecast, largest(&rates[..STEPS / 2])));
     }
@@ -321,22 +321,26 @@ fn traces(options: &Options) -> Result<Vec<(String, TimeSeries)>, Box<dyn Error>
     for path in &options.traces {
         if path.is_dir() {
             for entry in std::fs::read_dir(path)? {
-                files.push(entry?.path());
+                files.extend(Some(entry?.path()).filter(|file| is_trace(file)));
             }
         } else {
             files.push(path.clone());
         }
     }
+    if files.is_empty() {
+        return Err("no trace in the folders: expected files like NAME.csv".into());
+    }
     files.sort();
-    let mut traces = Vec::new();
+    let mut traces = Vec::with_capacity(files.len());
     for file in files {
-        let name = file
-            .file_stem()
-            .and_then(|stem| stem.to_str())
-            .unwrap_or_default();
-        if file.extension().is_some_and(|extension| extension == "csv") && !name.starts_with("baseline_") {
-            traces.push((name.to_owned(), read_trace(&file, &TraceColumns::default())?));
-        }
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        traces.push((name.into_owned(), read_trace(&file, &TraceColumns::default())?));
     }
     Ok(traces)
+}
+
+/// Whether a file of a folder is a trace and not a table of somebody's forecasts.
+fn is_trace(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".csv") && !name.starts_with("baseline_")
 }
