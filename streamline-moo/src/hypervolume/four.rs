@@ -2,6 +2,7 @@
 //! of A. P. Guerreiro, C. M. Fonseca: *Computing and updating hypervolume contributions in up to four dimensions*, IEEE
 //! TEVC 22(3), 2018).
 
+use super::larger;
 use super::three::Stairs;
 use crate::sorting::key;
 
@@ -49,7 +50,7 @@ impl Four {
         for p in self.front[..place].iter().rev() {
             // One branch that is seldom taken, not two that are often.
             if (p[0] < right) & (p[1] < top) {
-                free -= self.stairs.add(p[0].max(x), p[1].max(y));
+                free -= self.stairs.add(larger(p[0], x), larger(p[1], y));
                 (right, top) = self.stairs.bounds(x, y);
                 if right <= x {
                     return 0.0;
@@ -59,7 +60,7 @@ impl Four {
         let (mut volume, mut height) = (0.0, z);
         for p in &self.front[place..] {
             if (p[0] < right) & (p[1] < top) {
-                let covered = self.stairs.add(p[0].max(x), p[1].max(y));
+                let covered = self.stairs.add(larger(p[0], x), larger(p[1], y));
                 if covered > 0.0 {
                     volume += free * (p[2] - height);
                     height = p[2];
