@@ -401,8 +401,8 @@ fn clauses(request: &Request<'_>, schedule: &Schedule, groups: &[SlotSharingGrou
         clause(
             Aspect::ResourceProfiles,
             Enforcement::Conditional,
-            "needs cluster.fine-grained-resource-management.enabled and a profile on every group; network memory is not \
-             part of a profile that a user can set"
+            "needs a profile on every group (and cluster.fine-grained-resource-management.enabled before Flink 1.18); network \
+             memory is not part of a profile that a user can set"
                 .into(),
         ),
         clause(
@@ -433,16 +433,16 @@ fn clauses(request: &Request<'_>, schedule: &Schedule, groups: &[SlotSharingGrou
             Aspect::Staying,
             Enforcement::Conditional,
             format!(
-                "with state.backend.local-recovery Flink prefers the slots that hold the state; the schedule moves {} \
-                 instances",
+                "with execution.state-recovery.from-local (state.backend.local-recovery before Flink 1.20) Flink prefers the \
+                 slots that hold the state; the schedule moves {} instances",
                 schedule.moved
             ),
         ),
         clause(
             Aspect::Spreading,
             Enforcement::Conditional,
-            "taskmanager.load-balance.mode (cluster.evenly-spread-out-slots before Flink 1.20) spreads slots over \
-             TaskManagers, without regard to operators"
+            "taskmanager.load-balance.mode: SLOTS (cluster.evenly-spread-out-slots before Flink 1.20) spreads slots over \
+             TaskManagers, without regard to operators; without it Flink fills one after the other"
                 .into(),
         ),
         clause(

@@ -75,7 +75,7 @@ pub struct Contention {
 impl Contention {
     /// One number for each kind.
     #[must_use]
-    pub fn new(cpu: f64, state_access: f64, network: f64) -> Self {
+    pub const fn new(cpu: f64, state_access: f64, network: f64) -> Self {
         Self {
             cpu,
             state_access,

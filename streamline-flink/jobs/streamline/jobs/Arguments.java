@@ -30,4 +30,18 @@ final class Arguments {
     double number(String name, double otherwise) {
         return values.containsKey(name) ? Double.parseDouble(values.get(name)) : otherwise;
     }
+
+    /** A value like {@code parse=2,count=4}. */
+    Map<String, String> pairs(String name) {
+        Map<String, String> pairs = new HashMap<>();
+        for (String each : text(name, "").split(",")) {
+            String[] pair = each.split("=");
+            if (pair.length == 2) {
+                pairs.put(pair[0], pair[1]);
+            } else if (!each.isEmpty()) {
+                throw new IllegalArgumentException("not name=value: " + each);
+            }
+        }
+        return pairs;
+    }
 }

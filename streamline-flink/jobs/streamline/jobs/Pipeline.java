@@ -22,17 +22,17 @@ public final class Pipeline {
 
     private final Arguments arguments;
     private final Map<String, Integer> parallelism = new HashMap<>();
+    private final Map<String, String> groups;
 
     private Pipeline(Arguments arguments) {
         this.arguments = arguments;
-        String given = arguments.text("parallelism", "");
-        for (String each : given.isEmpty() ? new String[0] : given.split(",")) {
-            String[] pair = each.split("=");
+        for (Map.Entry<String, String> each : arguments.pairs("parallelism").entrySet()) {
             // What was not filled in stays at the default.
-            if (!pair[1].startsWith("{")) {
-                parallelism.put(pair[0], Integer.parseInt(pair[1]));
+            if (!each.getValue().startsWith("{")) {
+                parallelism.put(each.getKey(), Integer.parseInt(each.getValue()));
             }
         }
+        groups = arguments.pairs("groups");
     }
 
     public static void main(String[] args) throws Exception {
@@ -120,6 +120,9 @@ public final class Pipeline {
         operator.name(name).uid(name);
         if (parallelism.containsKey(name)) {
             operator.setParallelism(parallelism.get(name));
+        }
+        if (groups.containsKey(name)) {
+            operator.slotSharingGroup(groups.get(name));
         }
         return operator;
     }
