@@ -6,7 +6,8 @@ use streamline_core::{Assignment, Cluster, Instance, Placement};
 use crate::free_room::FreeRoom;
 use crate::load::{DIMENSIONS, Load};
 use crate::model::{units, usable};
-use crate::{Demand, Resource, ScheduleError, Unplaced, Usage};
+use crate::rules::Rules;
+use crate::{Constraint, Demand, Resource, ScheduleError, Unplaced, Usage};
 
 /// What one update changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +27,8 @@ pub struct Change {
 ///
 /// An update touches the instances of that job alone, and of these moves only those that no longer fit where they run.
 /// It takes time in proportion to the job's instances, times the logarithm of the number of TaskManagers as long as few
-/// are nearly full, whatever else runs on the cluster. It does not look at constraints, traffic or priorities: now and then,
-/// let [`LocalSearch`](crate::LocalSearch) look at the whole.
+/// are nearly full, whatever else runs on the cluster. It obeys constraints but does not look at traffic or priorities: now
+/// and then, let [`LocalSearch`](crate::LocalSearch) look at the whole.
 ///
 /// # Examples
 ///
@@ -56,6 +57,7 @@ pub struct IncrementalPlacement {
     capacity: Vec<[u64; DIMENSIONS]>,
     loads: Vec<Load>,
     free: FreeRoom,
+    rules: Rules,
     /// The instances of each job, with what they take and where they run.
     jobs: BTreeMap<usize, Vec<Placed>>,
     /// Ids that the loads know operators by.
@@ -90,9 +92,17 @@ impl IncrementalPlacement {
             loads: vec![Load::default(); capacity.len()],
             capacity,
             cluster,
+            rules: Rules::default(),
             jobs: BTreeMap::new(),
             operators: BTreeMap::new(),
         })
+    }
+
+    /// Sets what a placement must obey. A job that runs already obeys it when it is updated.
+    #[must_use]
+    pub fn with_constraints(mut self, constraints: &[Constraint]) -> Self {
+        self.rules = Rules::new(constraints);
+        self
     }
 
     /// Replaces what a job needs; an empty list removes the job.
@@ -203,19 +213,40 @@ impl IncrementalPlacement {
             .or_insert(next)
     }
 
-    fn known(&self, demand: &Demand) -> u32 {
-        // One that is not known yet has no instance anywhere.
-        self.operators
-            .get(&(demand.instance.job, demand.instance.operator))
-            .copied()
-            .unwrap_or(u32::MAX)
+    /// The number that the loads know an operator by; none knows one that has no instance yet.
+    fn known(&self, operator: (usize, usize)) -> u32 {
+        self.operators.get(&operator).copied().unwrap_or(u32::MAX)
     }
 
     fn fits(&self, demand: &Demand, manager: usize) -> bool {
+        self.has_room(demand, manager) && self.obeys(demand, manager)
+    }
+
+    fn has_room(&self, demand: &Demand, manager: usize) -> bool {
         let (load, capacity, size) = (&self.loads[manager], &self.capacity[manager], size(demand));
-        let further = load.further_slots(self.known(demand), demand.sharing_group);
+        let operator = (demand.instance.job, demand.instance.operator);
+        let further = load.further_slots(self.known(operator), demand.sharing_group);
         (0..DIMENSIONS).all(|d| size[d] <= capacity[d].saturating_sub(load.used[d]))
             && load.slots.saturating_add(further) <= self.cluster.task_managers()[manager].slots
+    }
+
+    /// Whether the constraints let an instance in.
+    fn obeys(&self, demand: &Demand, manager: usize) -> bool {
+        let operator = (demand.instance.job, demand.instance.operator);
+        let load = &self.loads[manager];
+        let is_absent = |operator: (usize, usize)| load.count(self.known(operator)) == 0;
+        let is_job_absent = |job: usize| {
+            let mut operators = self.operators.range((job, 0)..=(job, usize::MAX));
+            operators.all(|(_, &operator)| load.count(operator) == 0)
+        };
+        load.count(self.known(operator)) < self.rules.at_most(operator)
+            && self.rules.apart(operator).iter().all(|&other| is_absent(other))
+            && self
+                .rules
+                .jobs_apart(operator.0)
+                .iter()
+                .all(|&job| is_job_absent(job))
+            && self.rules.allow(operator, &self.cluster.task_managers()[manager])
     }
 
     /// The first TaskManager in use that has room, or else the first empty one.
@@ -264,7 +295,7 @@ impl IncrementalPlacement {
         self.free.set(manager, free);
     }
 
-    /// The first resource that no TaskManager has enough of, or else slots.
+    /// The first resource that no TaskManager has enough of, or else slots, or else the leave of the constraints.
     fn lacking(&self, demand: &Demand) -> Resource {
         let (most, size) = (self.free.most(), size(demand));
         let short = (0..DIMENSIONS).find(|&d| size[d] > most[d]);
@@ -272,6 +303,13 @@ impl IncrementalPlacement {
             Some(0) => Resource::Cpu,
             Some(1) => Resource::Memory,
             Some(_) => Resource::Network,
+            None if self
+                .free
+                .find(&size, |manager| self.has_room(demand, manager))
+                .is_some() =>
+            {
+                Resource::Constraint
+            }
             None => Resource::Slots,
         }
     }
@@ -327,8 +365,10 @@ fn check(job: usize, demands: &[Demand]) -> Result<Vec<Demand>, ScheduleError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use streamline_core::TaskManager;
 
     use super::*;
+    use crate::{Request, evaluate};
 
     fn demand(job: usize, operator: usize, subtask: u32, cpu_cores: f64) -> Demand {
         Demand {
@@ -343,6 +383,42 @@ mod tests {
             sharing_group: job as u32,
             state_bytes: 0,
         }
+    }
+
+    #[test]
+    fn what_only_a_constraint_keeps_out_is_said_to_lack_its_leave() {
+        let cluster = Cluster::uniform(2, 4.0, 1 << 30, 4).unwrap();
+        let alone = [Constraint::AtMost {
+            job: 1,
+            operator: 0,
+            instances: 1,
+        }];
+        let mut placement = IncrementalPlacement::new(cluster, 0.0)
+            .unwrap()
+            .with_constraints(&alone);
+        let demands = [0, 1, 2].map(|subtask| demand(1, 0, subtask, 1.0));
+        let change = placement.update_job(1, &demands).unwrap();
+        assert_eq!(change.added.len(), 2);
+        assert_eq!(change.unplaced[0].lacking, Resource::Constraint);
+    }
+
+    fn constraint() -> impl Strategy<Value = Constraint> {
+        let key = || (0..4usize, 0..3usize);
+        prop_oneof![
+            (key(), 0..3u32).prop_map(|((job, operator), instances)| Constraint::AtMost {
+                job,
+                operator,
+                instances
+            }),
+            (key(), key()).prop_map(|(one, other)| Constraint::Apart { one, other }),
+            (0..4usize, 0..4usize).prop_map(|(one, other)| Constraint::JobsApart { one, other }),
+            (0..4usize, prop::option::of(0..3usize)).prop_map(|(job, operator)| Constraint::Label {
+                job,
+                operator,
+                key: "disk".into(),
+                value: "nvme".into()
+            }),
+        ]
     }
 
     #[test]
@@ -361,9 +437,11 @@ mod tests {
         #[test]
         fn any_run_of_updates_keeps_the_books(
             updates in proptest::collection::vec((0..4usize, proptest::collection::vec((0..3usize, 0.0..3.0f64), 0..8)), 1..20),
+            constraints in proptest::collection::vec(constraint(), 0..4),
         ) {
-            let cluster = Cluster::uniform(4, 4.0, 2 << 30, 3).unwrap();
-            let mut placement = IncrementalPlacement::new(cluster, 0.0).unwrap();
+            let manager = |n: usize| TaskManager::new(format!("tm-{n}"), 4.0, 2 << 30, 3);
+            let cluster = Cluster::new((0..4).map(|n| if n < 2 { manager(n).with_label("disk", "nvme") } else { manager(n) }).collect()).unwrap();
+            let mut placement = IncrementalPlacement::new(cluster.clone(), 0.0).unwrap().with_constraints(&constraints);
             let mut last = BTreeMap::new();
             for (job, list) in updates {
                 let demands: Vec<Demand> = list
@@ -383,6 +461,10 @@ mod tests {
                 let placed = after.assignments().iter().filter(|a| a.instance.job == job).count();
                 prop_assert_eq!(placed + change.unplaced.len(), demands.len());
                 last.insert(job, demands);
+                // What judges placements finds nothing wrong with it.
+                let all: Vec<Demand> = last.values().flatten().copied().collect();
+                let request = Request::new(&all, &cluster).with_constraints(&constraints);
+                prop_assert!(evaluate(&request, &after).is_ok());
                 // The books agree with a fresh count.
                 for manager in 0..4 {
                     let cores: f64 = after

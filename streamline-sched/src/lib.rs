@@ -130,6 +130,7 @@ mod load;
 mod model;
 mod partition;
 mod ruin;
+mod rules;
 mod search;
 mod simplex;
 mod state;
