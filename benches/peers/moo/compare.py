@@ -25,7 +25,12 @@ GENERATIONS = 250
 SEEDS = {100: 15, 200: 15, 1000: 15}
 REFERENCE = 1.1
 # How many times faster ours must be at each population size.
-FASTER = {"pygmo": {100: 4, 200: 6, 1000: 20}, "moors": {100: 4, 200: 6, 1000: 20}, "pymoo": {100: 40, 200: 40, 1000: 40}}
+FASTER = {
+    "pygmo": {100: 4, 200: 6, 1000: 20},
+    "moors": {100: 4, 200: 6, 1000: 20},
+    "optirustic": {100: 40, 200: 40, 1000: 40},
+    "pymoo": {100: 40, 200: 40, 1000: 40},
+}
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
@@ -36,7 +41,7 @@ def last_line(command):
 
 def run(peer, problem, population, seed, generations=GENERATIONS):
     arguments = [peer, problem, str(population), str(generations), str(seed)]
-    if peer in ("ours", "moors"):
+    if peer in ("ours", "moors", "optirustic"):
         return last_line([str(OURS), "run", *arguments])
     return last_line([sys.executable, str(HERE / "pypeer.py"), *arguments])
 
@@ -216,11 +221,11 @@ def evaluation_threads():
 
 
 PROBLEMS = ("ZDT1", "ZDT4", "DTLZ2")
-PEERS = ("ours", "pygmo", "moors", "pymoo")
+PEERS = ("ours", "pygmo", "moors", "optirustic", "pymoo")
 
 
 def claim_speed(quick):
-    """4, 6 and 20 times faster than pygmo and moors at population 100, 200 and 1,000; 40 times faster than pymoo."""
+    """4, 6 and 20 times faster than pygmo and moors at population 100, 200 and 1,000; 40 times faster than pymoo and optirustic."""
     results = {}
     for population, seeds in ((100, 3), (200, 3), (1000, 1)):
         results |= searches([population], PROBLEMS, PEERS, 1 if quick else seeds)
@@ -267,8 +272,8 @@ def claim_threads(_):
 
 
 def claim_large(_):
-    """All peers once at population 1,000, 15 seeds: takes long."""
-    results = searches([1000], PROBLEMS, PEERS, 15)
+    """Quality and speed at population 1,000 over 15 seeds; without optirustic, which would take hours."""
+    results = searches([1000], PROBLEMS, [peer for peer in PEERS if peer != "optirustic"], 15)
     print_searches(results)
     return check_quality(results) + check_speed(results)
 
@@ -300,4 +305,5 @@ def main():
     sys.exit(failed)
 
 
-main()
+if __name__ == "__main__":
+    main()

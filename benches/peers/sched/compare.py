@@ -1,11 +1,12 @@
 """Holds our schedulers against OR-tools (CP-SAT) on the same inputs: price and time side by side.
 
-    python3 benches/peers/sched/compare.py [--limit SECONDS] [--sizes 100x10,300x30,...]
+    python3 benches/peers/sched/compare.py [--limit SECONDS] [--sizes 100x10,300x30,...] [--check]
 
 Run it from the workspace root. It sets up a virtual environment in benches/peers/.venv-sched with OR-tools from PyPI the
 first time, builds our example `growth` in release mode, and prints a table. The solver gets the same problem: cores, memory,
 network memory and slots with slot sharing, the lowest price of the TaskManagers in use; instances of one operator are equal,
-so that it decides on numbers of instances rather than on each one. Traffic is left out of its model.
+so that it decides on numbers of instances rather than on each one. Traffic is left out of its model. With `--check` the exit
+status says whether our best price is nowhere above the solver's.
 """
 
 import argparse
@@ -99,12 +100,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=60, help="seconds that the solver gets, model building included")
     parser.add_argument("--sizes", default="100x10,300x30,1000x100,3000x300,10000x1000", help="instances x TaskManagers")
+    parser.add_argument("--check", action="store_true", help="fail where the solver finds a lower price")
     options = parser.parse_args()
     build = ["cargo", "build", "--quiet", "--release", "-p", "streamline-sched", "--example", "growth"]
     subprocess.run(build, cwd=ROOT, check=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     growth = target / "release" / "examples" / "growth"
     print(f"{'instances':>9} {'TaskManagers':>12}  {'scheduler':<24}{'time':>12}{'price':>9}  above bound")
+    dearer = []
     for size in options.sizes.split(","):
         instances, managers = size.split("x")
         run = subprocess.run([growth, "--json", instances, managers], check=True, capture_output=True, text=True)
@@ -119,6 +122,12 @@ def main():
             row(ours["name"], ours["seconds"], ours["price"], "" if ours["complete"] else "  incomplete")
         price, seconds, proven = solve(problem, options.limit)
         row("OR-tools CP-SAT", seconds, price, "  proven" if proven else "")
+        best = min((ours["price"] for ours in problem["ours"] if ours["complete"]), default=math.inf)
+        if price is not None and best > price + 1e-6:
+            dearer.append(f"{size}: {best:.1f} against {price:.1f}")
+    if options.check:
+        print("\n".join(["Does not hold:", *dearer]) if dearer else "Holds: nowhere a higher price.")
+        sys.exit(bool(dearer))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod moors_peer;
+mod optirustic_peer;
 mod ours;
 
 use std::fmt::Write;
@@ -33,6 +34,7 @@ fn main() {
             let found = match *peer {
                 "ours" => ours::run(problem, population, generations as u64, seed as u64),
                 "moors" => moors_peer::run(problem, population, generations as u64, seed as u64),
+                "optirustic" => optirustic_peer::run(problem, population, generations as u64, seed as u64),
                 _ => panic!("no peer {peer} in this build"),
             };
             println!("{}", json(&found));
