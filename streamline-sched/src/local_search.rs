@@ -49,32 +49,22 @@ use crate::{LowerBounds, Request, Schedule, ScheduleError, Scheduler, Term};
 /// assert_eq!(LocalSearch::default().schedule(&request)?.task_managers_used(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LocalSearch {
-    /// The most placements of single instances that are tried. The time is in proportion, not the result: a search that
-    /// finds nothing better ends earlier.
-    pub steps: u64,
+    /// The most placements of single instances that are tried; unless set, 4,000,000, or 400 for each instance where that is
+    /// more. The time is in proportion, not the result: a search that finds nothing better ends earlier.
+    pub steps: Option<u64>,
     /// The seed of what is chosen at random.
     pub seed: u64,
-}
-
-impl Default for LocalSearch {
-    /// 4,000,000 steps, seed 0.
-    fn default() -> Self {
-        Self {
-            steps: 4_000_000,
-            seed: 0,
-        }
-    }
 }
 
 impl LocalSearch {
     /// Sets the most placements of single instances that are tried.
     #[must_use]
     pub fn with_steps(mut self, steps: u64) -> Self {
-        self.steps = steps;
+        self.steps = Some(steps);
         self
     }
 
@@ -100,7 +90,9 @@ impl LocalSearch {
     pub(crate) fn search<'m, 'a>(&self, model: &'m Model<'a>) -> State<'m, 'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut state = start(model);
-        let mut steps = self.steps;
+        let mut steps = self
+            .steps
+            .unwrap_or((400 * model.items.len() as u64).max(4_000_000));
         if price_leads(model) && state.place.iter().all(Option::is_some) {
             let bound = LowerBounds::of_model(model).price;
             let half = steps / 2;

@@ -8,6 +8,7 @@ use streamline_core::{CoreError, Instance, Partitioning, TaskManager};
 use crate::contention::ContentionModel;
 use crate::load::DIMENSIONS;
 use crate::objective::TERMS;
+use crate::rules::Rules;
 use crate::{Constraint, Demand, JobShare, Objective, Request, ScheduleError, Term};
 
 /// CPU is counted in billionths of a core, so that sums do not depend on the order of adding.
@@ -383,66 +384,25 @@ fn constrain(
     constraints: &[Constraint],
     task_managers: &[TaskManager],
 ) {
-    let of_job = |operators: &[DenseOperator], job: usize| -> Vec<u32> {
-        (0..operators.len() as u32)
-            .filter(|&o| operators[o as usize].job == job)
-            .collect()
-    };
-    let separate = |operators: &mut [DenseOperator], one: u32, other: u32| {
-        if one != other {
-            operators[one as usize].apart.push(other);
-            operators[other as usize].apart.push(one);
-        }
-    };
-    for constraint in constraints {
-        match constraint {
-            Constraint::AtMost {
-                job,
-                operator,
-                instances,
-            } => {
-                if let Some(&index) = known.get(&(*job, *operator)) {
-                    let at_most = &mut operators[index as usize].at_most;
-                    *at_most = (*at_most).min(*instances);
-                }
-            }
-            Constraint::Apart { one, other } => {
-                if let (Some(&one), Some(&other)) = (known.get(one), known.get(other)) {
-                    separate(operators, one, other);
-                }
-            }
-            Constraint::JobsApart { one, other } => {
-                for first in of_job(operators, *one) {
-                    for second in of_job(operators, *other) {
-                        if one != other {
-                            separate(operators, first, second);
-                        }
-                    }
-                }
-            }
-            Constraint::Label {
-                job,
-                operator,
-                key,
-                value,
-            } => {
-                for dense in operators
-                    .iter_mut()
-                    .filter(|o| o.job == *job && operator.is_none_or(|i| i == o.operator))
-                {
-                    let allowed = dense
-                        .allowed
-                        .get_or_insert_with(|| vec![true; task_managers.len()]);
-                    for (allowed, manager) in allowed.iter_mut().zip(task_managers) {
-                        *allowed &= manager.labels.get(key) == Some(value);
-                    }
-                }
-            }
-        }
+    let rules = Rules::new(constraints);
+    let mut of_job = HashMap::<usize, Vec<u32>>::new();
+    for (index, operator) in (0..).zip(operators.iter()) {
+        of_job.entry(operator.job).or_default().push(index);
     }
     for operator in operators {
+        let key = (operator.job, operator.operator);
+        let others = rules.apart(key).iter().filter_map(|other| known.get(other));
+        let of_others = rules.jobs_apart(key.0).iter().filter_map(|job| of_job.get(job));
+        operator.at_most = rules.at_most(key);
+        operator.apart = others.chain(of_others.flatten()).copied().collect();
         operator.apart.sort_unstable();
         operator.apart.dedup();
+        operator.allowed = rules.needs_labels(key).then(|| {
+            task_managers
+                .iter()
+                .map(|manager| rules.allow(key, manager))
+                .collect()
+        });
     }
 }
 

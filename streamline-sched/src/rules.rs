@@ -82,11 +82,19 @@ impl Rules {
         self.jobs_apart.get(&job).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether an operator needs any label.
+    pub(crate) fn needs_labels(&self, operator: Key) -> bool {
+        self.labels(operator).next().is_some()
+    }
+
     /// Whether a TaskManager has the labels that an operator needs.
-    pub(crate) fn allow(&self, (job, operator): Key, manager: &TaskManager) -> bool {
-        let of_job = self.labels.get(&job).into_iter().flatten();
-        of_job
-            .filter(|label| label.operator.is_none_or(|one| one == operator))
+    pub(crate) fn allow(&self, operator: Key, manager: &TaskManager) -> bool {
+        self.labels(operator)
             .all(|label| manager.labels.get(&label.key) == Some(&label.value))
+    }
+
+    fn labels(&self, (job, operator): Key) -> impl Iterator<Item = &Label> {
+        let of_job = self.labels.get(&job).into_iter().flatten();
+        of_job.filter(move |label| label.operator.is_none_or(|one| one == operator))
     }
 }
