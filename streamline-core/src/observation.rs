@@ -51,7 +51,7 @@ pub struct OperatorMetrics {
     pub busiest: Option<f64>,
     /// CPU cores that its subtasks used together.
     pub cpu_cores: Option<f64>,
-    /// Milliseconds that a record spends in its queue and in it.
+    /// Milliseconds that a record spends in its queue, in it, and behind it until the buffer is sent.
     pub latency_ms: Option<f64>,
     /// Bytes of state.
     pub state_bytes: Option<u64>,

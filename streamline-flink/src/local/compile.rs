@@ -19,6 +19,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "Arguments.java",
     "Cost.java",
     "Count.java",
+    "Keep.java",
+    "Latest.java",
     "Parse.java",
     "Partition.java",
     "Pass.java",

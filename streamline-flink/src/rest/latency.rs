@@ -1,6 +1,6 @@
 //! End-to-end latency: from latency markers where the cluster sends them, else estimated from what waits in the queues.
 
-use streamline_core::{JobConfig, JobGraph, Partitioning};
+use streamline_core::{Edge, JobConfig, JobGraph, Partitioning};
 
 use super::counters::Passed;
 
@@ -38,45 +38,36 @@ pub(super) fn residence_ms(
     Some(waited + served)
 }
 
-/// The latency of the slowest way through the graph: what records spend in each operator, and what a buffer waits at each edge
-/// until it is full or times out, half of that on the mean. `None` where an operator's part is unknown.
-pub(super) fn estimate_ms(
-    graph: &JobGraph,
-    config: &JobConfig,
-    passed: &[Passed],
-    residence: &[Option<f64>],
-) -> Option<f64> {
-    let mut arrived = vec![0.0f64; graph.operators().len()];
-    let mut slowest = 0.0f64;
-    for &operator in graph.order() {
-        let mut upstream = 0.0f64;
-        for &edge in graph.inputs(operator) {
-            let from = graph.edges()[edge].from;
-            let [senders, receivers] =
-                [from, operator].map(|end| f64::from(config.operators[end].parallelism));
-            let channels = match graph.edges()[edge].partitioning {
-                Partitioning::Forward => senders,
-                _ => senders * receivers,
-            };
-            let timeout = f64::from(config.buffer_timeout_ms);
-            let fill = passed[operator]
-                .bytes_read
-                .filter(|&bytes| bytes > 0.0)
-                .map_or(timeout, |bytes| {
-                    f64::from(config.operators[from].segment_bytes) * channels / bytes * 1e3
-                });
-            upstream = upstream.max(arrived[from] + timeout.min(fill) / 2.0);
-        }
-        arrived[operator] = upstream + residence[operator]?;
-        slowest = slowest.max(arrived[operator]);
-    }
-    Some(slowest)
+/// Milliseconds that a record waits behind an operator until its buffer is sent, full or timed out: half of that time on the
+/// mean. Of several edges the longest.
+pub(super) fn buffered_ms(graph: &JobGraph, config: &JobConfig, passed: &[Passed], operator: usize) -> f64 {
+    let width = |end: usize| f64::from(config.operators[end].parallelism);
+    let wait = |&edge: &usize| {
+        let Edge {
+            from,
+            to,
+            partitioning,
+        } = graph.edges()[edge];
+        let channels = match partitioning {
+            Partitioning::Forward => width(from),
+            _ => width(from) * width(to),
+        };
+        let timeout = f64::from(config.buffer_timeout_ms);
+        let fill = passed[to]
+            .bytes_read
+            .filter(|&bytes| bytes > 0.0)
+            .map_or(timeout, |bytes| {
+                f64::from(config.operators[from].segment_bytes) * channels / bytes * 1e3
+            });
+        timeout.min(fill) / 2.0
+    };
+    graph.outputs(operator).iter().map(wait).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use approx::assert_relative_eq;
-    use streamline_core::{Edge, Operator, OperatorConfig, OperatorKind};
+    use streamline_core::{Operator, OperatorConfig, OperatorKind};
 
     use super::*;
 
@@ -105,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_way_counts_and_an_unknown_part_makes_it_unknown() {
+    fn a_record_waits_behind_an_operator_for_half_of_what_a_buffer_takes_to_fill_or_to_time_out() {
         let graph = JobGraph::new(
             vec![
                 Operator::new("s", "", OperatorKind::Source),
@@ -121,13 +112,15 @@ mod tests {
         let config = JobConfig::uniform(
             2,
             OperatorConfig {
-                parallelism: 1,
+                parallelism: 2,
                 segment_bytes: 32 << 10,
             },
         );
-        let passed = vec![Passed::default(), Passed::default()];
-        let ms = estimate_ms(&graph, &config, &passed, &[Some(1.0), Some(2.0)]);
-        assert_eq!(ms, Some(1.0 + 50.0 + 2.0));
-        assert_eq!(estimate_ms(&graph, &config, &passed, &[Some(1.0), None]), None);
+        let mut passed = vec![Passed::default(), Passed::default()];
+        assert_relative_eq!(buffered_ms(&graph, &config, &passed, 0), 50.0);
+        // Four channels of 32 KiB at 4 MiB/s.
+        passed[1].bytes_read = Some(f64::from(4 << 20));
+        assert_relative_eq!(buffered_ms(&graph, &config, &passed, 0), 15.625);
+        assert_relative_eq!(buffered_ms(&graph, &config, &passed, 1), 0.0);
     }
 }

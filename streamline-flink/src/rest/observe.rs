@@ -181,25 +181,25 @@ fn measure(
     for (manager, weight) in weights {
         *all.entry(manager.clone()).or_insert(0.0) += weight;
     }
-    let mut residence = Vec::with_capacity(passed.len());
-    for (operator, passed) in passed.iter().enumerate() {
+    for (operator, of) in passed.iter().enumerate() {
         let is_source = seen.graph.inputs(operator).is_empty();
         let from_outside = is_source
             .then(|| read_from_outside(look, before, operator, ours_ms))
             .flatten();
+        let buffered_ms = latency::buffered_ms(&seen.graph, &seen.config, passed, operator);
         let metrics: &mut OperatorMetrics = &mut seen.operators[operator];
         metrics.input_rate = if is_source {
-            from_outside.or(passed.written)
+            from_outside.or(of.written)
         } else {
-            passed.read
+            of.read
         };
-        metrics.busy = passed.busy;
-        metrics.busiest = passed.busiest;
-        metrics.backpressured = passed.backpressured;
-        metrics.cpu_cores = cpu::cores(&passed.by_subtask, &used, &all);
+        metrics.busy = of.busy;
+        metrics.busiest = of.busiest;
+        metrics.backpressured = of.backpressured;
+        metrics.cpu_cores = cpu::cores(&of.by_subtask, &used, &all);
         let queued = look.vertices[operator].queued_bytes;
-        metrics.latency_ms = latency::residence_ms(passed, queued, is_source, metrics.input_rate);
-        residence.push(metrics.latency_ms);
+        let residence_ms = latency::residence_ms(of, queued, is_source, metrics.input_rate);
+        metrics.latency_ms = residence_ms.map(|residence_ms| residence_ms + buffered_ms);
     }
     let sources: Vec<usize> = seen.graph.sources().collect();
     for (metrics, &source) in seen.sources.iter_mut().zip(&sources) {
@@ -217,7 +217,12 @@ fn measure(
         *metrics = edge(&seen.graph, index, flows[index], passed, &seen.operators);
     }
     if seen.latency_ms.is_none() {
-        seen.latency_ms = latency::estimate_ms(&seen.graph, &seen.config, passed, &residence);
+        let latencies: Option<Vec<f64>> = seen
+            .operators
+            .iter()
+            .map(|operator| operator.latency_ms)
+            .collect();
+        seen.latency_ms = latencies.and_then(|latencies| seen.graph.longest_path(&latencies).ok());
         seen.latency_estimated = seen.latency_ms.is_some();
     }
 }

@@ -21,20 +21,24 @@ final class Count extends KeyedProcessFunction<Integer, Long, Long> {
     private final double selectivity;
     private final long failAt;
     private final String resultFolder;
+    private final int ballastBytes;
     private transient ValueState<Long> counted;
     private transient ValueState<Long> summed;
+    private transient ValueState<byte[]> ballast;
 
-    Count(Cost cost, double selectivity, long failAt, String resultFolder) {
+    Count(Cost cost, double selectivity, long failAt, String resultFolder, int ballastBytes) {
         this.cost = cost;
         this.selectivity = selectivity;
         this.failAt = failAt;
         this.resultFolder = resultFolder;
+        this.ballastBytes = ballastBytes;
     }
 
     @Override
     public void open(OpenContext context) {
         counted = getRuntimeContext().getState(new ValueStateDescriptor<>("count", Types.LONG));
         summed = getRuntimeContext().getState(new ValueStateDescriptor<>("sum", Types.LONG));
+        ballast = getRuntimeContext().getState(new ValueStateDescriptor<>("ballast", byte[].class));
     }
 
     @Override
@@ -47,6 +51,11 @@ final class Count extends KeyedProcessFunction<Integer, Long, Long> {
         }
         if (before == failAt) {
             throw new IllegalStateException("fails at record " + failAt + " of key " + context.getCurrentKey());
+        }
+        if (ballastBytes > 0) {
+            byte[] carried = ballast.value() == null ? new byte[ballastBytes] : ballast.value();
+            carried[(int) (before % ballastBytes)]++;
+            ballast.update(carried);
         }
         counted.update(before + 1);
         summed.update((summed.value() == null ? 0 : summed.value()) + Pipeline.place(record));

@@ -1,20 +1,24 @@
 package streamline.jobs;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
+import org.apache.flink.streaming.api.windowing.assigners.TumblingProcessingTimeWindows;
 
 /**
  * A job whose rates, selectivities, costs and results are known beforehand. The folder's README lists its arguments.
  *
  * <p>{@code chain} is source → parse → count → sink. {@code diamond} has a left and a right way between parse and count,
- * {@code join} reads two sources into parse, {@code two-sinks} has a second sink behind parse.
+ * {@code join} reads two sources into parse, {@code two-sinks} has a second sink behind parse, {@code kinds} is two sources →
+ * join → map → filter → count → window → sink.
  */
 public final class Pipeline {
     private static final int PARTITION_BITS = 20;
@@ -58,9 +62,11 @@ public final class Pipeline {
         DataStream<Long> read = source(env, "source");
         DataStream<Long> parsed;
         if (shape.equals("join")) {
-            DataStream<Long> joined =
-                    named(read.rebalance().connect(source(env, "second").rebalance()).map(new Pass(cost("join"))), "join");
-            parsed = parse(joined);
+            parsed = parse(join(env, read));
+        } else if (shape.equals("kinds")) {
+            DataStream<Long> mapped = named(join(env, read).rebalance().map(new Pass(cost("map"))), "map");
+            Keep keep = new Keep(cost("filter"), arguments.number("filter-selectivity", 0.5));
+            parsed = named(mapped.rebalance().filter(keep), "filter");
         } else {
             parsed = parse(read);
         }
@@ -77,17 +83,34 @@ public final class Pipeline {
             String name = "stage" + stage;
             parsed = named(parsed.rebalance().map(new Pass(cost(name))), name);
         }
-        int keys = (int) arguments.whole("keys", 64);
+        KeySelector<Long, Integer> key = keyOf((int) arguments.whole("keys", 64));
         Count count =
                 new Count(
                         cost("count"),
                         arguments.number("count-selectivity", 1),
                         arguments.whole("fail-at", -1),
-                        arguments.text("result", ""));
-        DataStream<Long> counted =
-                named(parsed.keyBy(record -> (int) (place(record) % keys), Types.INT).process(count), "count");
+                        arguments.text("result", ""),
+                        (int) arguments.whole("state-bytes", 0));
+        DataStream<Long> counted = named(parsed.keyBy(key, Types.INT).process(count), "count");
+        if (shape.equals("kinds")) {
+            Duration length = Duration.ofMillis(arguments.whole("window-ms", 500));
+            counted =
+                    named(
+                            counted.keyBy(key, Types.INT)
+                                    .window(TumblingProcessingTimeWindows.of(length))
+                                    .reduce(new Latest(cost("window"))),
+                            "window");
+        }
         sink(counted, "sink");
         env.execute(arguments.text("name", "pipeline"));
+    }
+
+    private static KeySelector<Long, Integer> keyOf(int keys) {
+        return record -> (int) (place(record) % keys);
+    }
+
+    private DataStream<Long> join(StreamExecutionEnvironment env, DataStream<Long> read) {
+        return named(read.rebalance().connect(source(env, "second").rebalance()).map(new Pass(cost("join"))), "join");
     }
 
     private DataStream<Long> source(StreamExecutionEnvironment env, String name) {
