@@ -31,7 +31,7 @@ struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [10, 100])]
     timeouts: Vec<u32>,
     /// Configurations on each cluster, a minute for each
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     configurations: u32,
     /// One cluster and two configurations only
     #[arg(long)]
@@ -44,32 +44,8 @@ const DWELL: Duration = Duration::from_secs(12);
 const INTERVAL: Duration = Duration::from_secs(3);
 /// What a record costs each operator in microseconds, computed and not waited, so that the cpu is real and the machine's cores
 /// are shared: map is heavy on the cpu, count on its state.
-const ARGUMENTS: [&str; 24] = [
-    "--shape",
-    "kinds",
-    "--burn",
-    "true",
-    "--join-us",
-    "80",
-    "--map-us",
-    "300",
-    "--filter-us",
-    "40",
-    "--count-us",
-    "60",
-    "--window-us",
-    "100",
-    "--sink-us",
-    "50",
-    "--state-bytes",
-    "20000",
-    "--keys",
-    "64",
-    "--window-ms",
-    "100",
-    "--checkpoint-ms",
-    "2000",
-];
+const ARGUMENTS: &str = "--shape kinds --burn true --join-us 80 --map-us 300 --filter-us 40 --count-us 60 --window-us 100 \
+                         --sink-us 50 --state-bytes 20000 --keys 64 --window-ms 100 --checkpoint-ms 2000";
 /// The widest operator.
 const WIDEST: u32 = 6;
 
@@ -127,7 +103,7 @@ fn profile(
         "--period".into(),
         period.to_string(),
     ];
-    let arguments = ARGUMENTS.map(String::from).into_iter().chain(schedule);
+    let arguments = ARGUMENTS.split(' ').map(String::from).chain(schedule);
     let program = cluster.distribution().pipeline()?.with_arguments(arguments);
     let job = client.submit(&program, 1)?;
     std::thread::sleep(INTERVAL);

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod buffer;
 mod client;
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -6,7 +6,7 @@ use streamline_core::{Assignment, Cluster, Instance, Placement};
 use crate::free_room::FreeRoom;
 use crate::load::{DIMENSIONS, Load};
 use crate::model::{units, usable};
-use crate::rules::Rules;
+use crate::rules::{Key, Rules};
 use crate::{Constraint, Demand, Resource, ScheduleError, Unplaced, Usage};
 
 /// What one update changed.
@@ -61,7 +61,7 @@ pub struct IncrementalPlacement {
     /// The instances of each job, with what they take and where they run.
     jobs: BTreeMap<usize, Vec<Placed>>,
     /// Ids that the loads know operators by.
-    operators: BTreeMap<(usize, usize), u32>,
+    operators: BTreeMap<Key, u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,12 +121,12 @@ impl IncrementalPlacement {
             .map(|placed| (placed.demand.instance, placed.task_manager))
             .collect();
         // Larger ones first; those that run already before the new ones.
-        let key = |demand: &Demand| (units(demand.cpu_cores), demand.memory_bytes, demand.network_bytes);
+        let largest = |demand: &Demand| (units(demand.cpu_cores), demand.memory_bytes, demand.network_bytes);
         wanted.sort_by(|a, b| {
             let new = |demand: &Demand| !places.contains_key(&demand.instance);
             new(a)
                 .cmp(&new(b))
-                .then(key(b).cmp(&key(a)))
+                .then(largest(b).cmp(&largest(a)))
                 .then(a.instance.cmp(&b.instance))
         });
         let mut after = Vec::with_capacity(wanted.len());
@@ -207,14 +207,11 @@ impl IncrementalPlacement {
 
     fn operator(&mut self, instance: Instance) -> u32 {
         let next = self.operators.len() as u32;
-        *self
-            .operators
-            .entry((instance.job, instance.operator))
-            .or_insert(next)
+        *self.operators.entry(key(instance)).or_insert(next)
     }
 
     /// The number that the loads know an operator by; none knows one that has no instance yet.
-    fn known(&self, operator: (usize, usize)) -> u32 {
+    fn known(&self, operator: Key) -> u32 {
         self.operators.get(&operator).copied().unwrap_or(u32::MAX)
     }
 
@@ -224,7 +221,7 @@ impl IncrementalPlacement {
 
     fn has_room(&self, demand: &Demand, manager: usize) -> bool {
         let (load, capacity, size) = (&self.loads[manager], &self.capacity[manager], size(demand));
-        let operator = (demand.instance.job, demand.instance.operator);
+        let operator = key(demand.instance);
         let further = load.further_slots(self.known(operator), demand.sharing_group);
         (0..DIMENSIONS).all(|d| size[d] <= capacity[d].saturating_sub(load.used[d]))
             && load.slots.saturating_add(further) <= self.cluster.task_managers()[manager].slots
@@ -232,9 +229,9 @@ impl IncrementalPlacement {
 
     /// Whether the constraints let an instance in.
     fn obeys(&self, demand: &Demand, manager: usize) -> bool {
-        let operator = (demand.instance.job, demand.instance.operator);
+        let operator = key(demand.instance);
         let load = &self.loads[manager];
-        let is_absent = |operator: (usize, usize)| load.count(self.known(operator)) == 0;
+        let is_absent = |operator: Key| load.count(self.known(operator)) == 0;
         let is_job_absent = |job: usize| {
             let mut operators = self.operators.range((job, 0)..=(job, usize::MAX));
             operators.all(|(_, &operator)| load.count(operator) == 0)
@@ -313,6 +310,10 @@ impl IncrementalPlacement {
             None => Resource::Slots,
         }
     }
+}
+
+fn key(instance: Instance) -> Key {
+    (instance.job, instance.operator)
 }
 
 fn size(demand: &Demand) -> [u64; DIMENSIONS] {

@@ -21,8 +21,6 @@ if "CARGO_TARGET_DIR" in os.environ:
     OURS = Path(os.environ["CARGO_TARGET_DIR"]) / "release" / "moo-peers"
 
 GENERATIONS = 250
-# Seeds per population size: large ones take the peers long.
-SEEDS = {100: 15, 200: 15, 1000: 15}
 REFERENCE = 1.1
 # How many times faster ours must be at each population size.
 FASTER = {
@@ -63,12 +61,12 @@ def quality(problem, front):
     return volume, moocore.igd(front, ref=true_front(problem))
 
 
-def searches(populations, problems, peers, seeds=None):
+def searches(populations, problems, peers, seeds):
     """All runs in turn, seed by seed: {(problem, population, peer): [(seconds, hypervolume, igd)]}."""
     results = {}
     for population in populations:
         for problem in problems:
-            for seed in range(1, (seeds or SEEDS[population]) + 1):
+            for seed in range(1, seeds + 1):
                 for peer in peers:
                     found = run(peer, problem, population, seed)
                     row = (found["seconds"], *quality(problem, found["front"]))

@@ -1,6 +1,6 @@
-"""Draws how the cost of sorting and of whole runs grows with the number of points, ours and the peers': `plot.py FILE`."""
+"""Draws how the cost of sorting and of whole runs grows with the number of points, ours and the peers'."""
 
-import sys
+import argparse
 
 import matplotlib.pyplot as plt
 
@@ -8,8 +8,13 @@ from compare import blocks, run
 
 DECADES = (100, 1000, 10_000, 100_000)
 # Where a run of a peer would take minutes it stops.
-POPULATIONS = {"ours": (100, 300, 1000, 3000, 10_000), "pygmo": (100, 300, 1000), "moors": (100, 300, 1000),
-               "optirustic": (100, 300), "pymoo": (100, 300, 1000)}
+POPULATIONS = {
+    "ours": (100, 300, 1000, 3000, 10_000),
+    "pygmo": (100, 300, 1000),
+    "moors": (100, 300, 1000),
+    "optirustic": (100, 300),
+    "pymoo": (100, 300, 1000),
+}
 
 
 def draw_sorting(axes):
@@ -28,7 +33,10 @@ def draw_runs(axes):
     axes.set(title="250 generations of ZDT1", xlabel="population", ylabel="seconds")
 
 
-def main(file):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", help="the picture to write, such as growth.svg")
+    file = parser.parse_args().file
     figure, pair = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for axes, draw in zip(pair, (draw_sorting, draw_runs)):
         draw(axes)
@@ -38,4 +46,4 @@ def main(file):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

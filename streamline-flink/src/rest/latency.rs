@@ -1,8 +1,9 @@
-//! End-to-end latency: from latency markers where the cluster sends them, else estimated from what waits in the queues.
+//! Latency: from latency markers where the cluster sends them, else from what waits in queues and buffers.
 
 use streamline_core::{Edge, JobConfig, JobGraph, Partitioning};
 
 use super::counters::Passed;
+use crate::buffer::fill_ms;
 
 /// The metrics to ask for at a vertex without outputs: the mean latency of the markers that reached it.
 pub(super) fn is_marker(metric_name: &str) -> bool {
@@ -52,14 +53,9 @@ pub(super) fn buffered_ms(graph: &JobGraph, config: &JobConfig, passed: &[Passed
             Partitioning::Forward => width(from),
             _ => width(from) * width(to),
         };
-        let timeout = f64::from(config.buffer_timeout_ms);
-        let fill = passed[to]
-            .bytes_read
-            .filter(|&bytes| bytes > 0.0)
-            .map_or(timeout, |bytes| {
-                f64::from(config.operators[from].segment_bytes) * channels / bytes * 1e3
-            });
-        timeout.min(fill) / 2.0
+        let bytes = passed[to].bytes_read.unwrap_or(0.0);
+        let segment = config.operators[from].segment_bytes;
+        fill_ms(segment, config.buffer_timeout_ms, bytes, channels) / 2.0
     };
     graph.outputs(operator).iter().map(wait).fold(0.0, f64::max)
 }

@@ -2,10 +2,10 @@
 
 use streamline_core::Partitioning;
 
-use super::flow;
 use super::meter::Shares;
 use super::model::Model;
 use super::running::Running;
+use crate::buffer::fill_ms;
 
 impl Running {
     /// Milliseconds that a record spends before, in and behind an operator until the next one has it.
@@ -47,7 +47,7 @@ impl Running {
                     Partitioning::Hash | Partitioning::Rebalance => from * f64::from(to),
                 };
                 let bytes = self.traffic[edge] / seconds * profile.record_bytes;
-                flow::fill_ms(
+                fill_ms(
                     config.segment_bytes,
                     self.job.config.buffer_timeout_ms,
                     bytes,
